@@ -1,0 +1,119 @@
+"""The compile gate: every launched kernel must lower, and compile for sm_90, without a GPU.
+
+Under the interpreter a "kernel" may be any Python: the gate is what refuses one whose body is
+torch or NumPy. It runs in a confined process of its own, because loading the submission runs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kgb_env.errors import InfrastructureError
+from kgb_env.judge.arena import Arena, Layout
+from kgb_env.judge.claims import parse
+from kgb_env.judge.exits import refuse_machine_faults
+from kgb_env.judge.jobs import FILENAME
+from kgb_env.operators.model import Operator
+from kgb_env.records import LayerResult, Submission
+from kgb_env.sandbox import Limits, Zygote
+
+__all__ = ["CompileGate", "GateResult"]
+
+_REMEMBERED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """Outcome of the gate, with the first error's line and message."""
+
+    layer: LayerResult
+    line: int = 0
+    message: str = ""
+
+
+class CompileGate:
+    """Lowers launches in a compile process, and remembers what it found."""
+
+    def __init__(self, zygote: Zygote, limits: Limits) -> None:
+        """Use a zygote that was started without the interpreter."""
+        self._zygote = zygote
+        self._limits = limits
+        self._known: OrderedDict[str, tuple[int, str]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def check(self, operator: Operator, submission: Submission, launches: Sequence[Mapping[str, Any]]) -> GateResult:
+        """Lower every distinct launch; compile one of each kernel.
+
+        Raises:
+            InfrastructureError: the compile process was lost for a reason of the machine.
+        """
+        if not launches:
+            return GateResult(LayerResult("compile_gate", "not_run", "no kernel was launched"))
+        keys = [_key(submission, launch) for launch in launches]
+        unknown = [i for i, key in enumerate(keys) if key not in self._known]
+        if unknown:
+            found = self._lower(operator, submission, [launches[i] for i in unknown])
+            with self._lock:
+                for i, result in zip(unknown, found, strict=True):
+                    self._known[keys[i]] = result
+                while len(self._known) > _REMEMBERED:
+                    self._known.popitem(last=False)
+            results = {keys[i]: r for i, r in zip(unknown, found, strict=True)}
+        else:
+            results = {}
+        for key, launch in zip(keys, launches, strict=True):
+            line, message = results.get(key) or self._known[key]
+            if message:
+                layer = LayerResult("compile_gate", "fail", f"{launch.get('kernel')} (line {line}): {message}")
+                return GateResult(layer, line, message)
+        kernels = len({launch.get("kernel") for launch in launches})
+        return GateResult(LayerResult("compile_gate", "pass", f"{kernels} kernels, {len(launches)} signatures"))
+
+    def _lower(
+        self, operator: Operator, submission: Submission, launches: Sequence[Mapping[str, Any]]
+    ) -> list[tuple[int, str]]:
+        first: dict[Any, int] = {}
+        for i, launch in enumerate(launches):
+            first.setdefault(launch.get("kernel"), i)
+        nonce = secrets.token_hex(16)
+        header = {
+            "mode": "compile",
+            "nonce": nonce,
+            "source": submission.source,
+            "filename": FILENAME,
+            "narrowed": sorted(operator.traits.narrowed_helpers),
+            "extra": sorted(operator.traits.allowed_functions),
+            "launches": list(launches),
+            "full": sorted(first.values()),
+        }
+        arena = Arena(Layout(), header, b"\0")
+        try:
+            exit_ = self._zygote.spawn(arena.fd, self._limits).wait()
+        finally:
+            arena.close()
+        claims = parse(exit_.report)
+        refuse_machine_faults(exit_)
+        if claims.machine_fault:
+            raise InfrastructureError(claims.machine_fault)
+        if claims.nonce != nonce:
+            why = claims.load_error or {"message": f"the compiler ended early ({exit_.kind})", "line": 0}
+            return [(int(why.get("line", 0)), str(why["message"])[:2000])] * len(launches)
+        found = []
+        for i in range(len(launches)):
+            said = claims.lowered.get(i)
+            message = "the compile process did not report on it" if said is None else str(said.get("message", ""))
+            found.append((int((said or {}).get("line", 0)), message[:2000]))
+        return found
+
+
+def _key(submission: Submission, launch: Mapping[str, Any]) -> str:
+    parts = {k: launch.get(k) for k in ("kernel", "index", "signature", "constexprs", "options", "attrs")}
+    text = submission.digest + json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,74 @@
+"""Ghost replay: the same calls, with kernels that do nothing. What is still right was not made by Triton."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from kgb_env.judge import numerics
+from kgb_env.judge.arena import Arena
+from kgb_env.judge.claims import Claims
+from kgb_env.judge.evaluate import claims_of, outputs_of
+from kgb_env.judge.jobs import Invocation, Planned
+from kgb_env.records import LayerResult
+
+__all__ = ["replay_evidence"]
+
+ENOUGH = 16
+"""Fewer counted elements than this are no evidence either way."""
+SHARE = 0.01
+"""A larger share of elements that are right without kernels condemns."""
+
+
+def replay_evidence(
+    arena: Arena, planned: Sequence[Planned], invocations: Sequence[Sequence[Invocation]], claims: Claims
+) -> LayerResult:
+    """Weigh a ghost worker's outputs, case by case."""
+    first, counted, cases = 0, 0, 0
+    needing = [item for item in planned if item.prepared.needs_kernel]
+    if not needing:
+        return LayerResult("ghost_replay", "not_run", "not applicable: no case needs a kernel")
+    for item, made in zip(planned, invocations, strict=True):
+        claim = claims_of(claims, first, 1)[0]
+        first += len(made)
+        if not item.prepared.needs_kernel or claim.error is not None or claim.result is None:
+            continue
+        right, total = _still_right(arena, item, made[0], claim)
+        if total >= ENOUGH and right > SHARE * total:
+            evidence = f"{right} of {total} elements are right although no kernel ran (case {_name(item)})"
+            return LayerResult("ghost_replay", "fail", evidence)
+        counted += total
+        cases += 1
+    if counted < ENOUGH or 2 * cases < len(needing):
+        evidence = f"only {cases} of {len(needing)} calls came to an end while their kernels did nothing"
+        return LayerResult("ghost_replay", "not_run", evidence)
+    return LayerResult("ghost_replay", "pass", f"0 of {counted} elements in {cases} cases")
+
+
+def _name(item: Planned) -> str:
+    return item.case.id if item.case.split == "public" else "hidden"
+
+
+def _still_right(arena: Arena, item: Planned, invocation: Invocation, claim: Any) -> tuple[int, int]:
+    after = outputs_of(arena, item, invocation, claim)
+    if not isinstance(after, Mapping):
+        return 0, _size(item)
+    tensors = {name: value for name, value in after.items() if isinstance(value, torch.Tensor)}
+    before = {}
+    for name in item.overload.mutates:
+        ref = invocation.argument(name)
+        before[name] = arena.tensor(ref.span, ref.dtype, ref.shape, ref.stride, original=True)
+    for name, value in tensors.items():
+        if name not in before and _uniform(value):
+            before[name] = value  # an allocation with a fill value, which is a helper, is no answer
+    return numerics.still_right(item.prepared, before, tensors)
+
+
+def _uniform(value: torch.Tensor) -> bool:
+    return value.numel() > 0 and bool((value == value.flatten()[0]).all())
+
+
+def _size(item: Planned) -> int:
+    return sum(bounded.value.numel() for bounded in item.prepared.expected.values())

@@ -1,0 +1,210 @@
+"""The judge: submission + operator + platform -> verdict. It never imports a submission."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Literal
+
+from kgb_env import operators
+from kgb_env.errors import InfrastructureError, KgbError
+from kgb_env.judge import exits, jobs, stages
+from kgb_env.judge.arena import Arena
+from kgb_env.judge.claims import Claims, parse
+from kgb_env.judge.evidence import Findings
+from kgb_env.judge.gate import CompileGate
+from kgb_env.judge.ghost import replay_evidence
+from kgb_env.judge.jobs import Invocation, Planned
+from kgb_env.judge.scan import scan
+from kgb_env.operators import helpers
+from kgb_env.operators.model import Operator
+from kgb_env.platforms import base as platforms
+from kgb_env.records import LayerResult, Status, Submission, Verdict
+from kgb_env.sandbox import Exit, Limits, Zygote
+
+__all__ = ["Judge"]
+
+ATTEMPTS = 3
+"""A verdict lost to the machine is tried so often."""
+_MIB = 1 << 20
+
+
+@dataclass(slots=True)
+class _Run:
+    """One worker's job and what came of it."""
+
+    arena: Arena
+    invocations: list[list[Invocation]]
+    nonce: str
+    exit: Exit | None = None
+    claims: Claims | None = None
+
+
+class Judge:
+    """Gives verdicts. Thread-safe; close it, or use it as a context manager.
+
+    Args:
+        platform: name of a platform, see :mod:`kgb_env.platforms`.
+        profile: ``standard`` demands every confinement layer, ``best_effort`` takes what there is.
+        secret: seeds every hidden input. ``None`` draws one; give one for a deterministic judge.
+
+    Raises:
+        UnknownPlatformError: no such platform.
+        ConfinementError: on the first verdict, if ``standard`` asks for a layer that this machine lacks.
+    """
+
+    def __init__(
+        self,
+        platform: str = "cpu",
+        *,
+        profile: Literal["standard", "best_effort"] = "standard",
+        secret: bytes | None = None,
+    ) -> None:
+        """Start nothing yet: processes come with the first verdict."""
+        self.platform = platforms.get(platform)
+        self.secret = secret if secret is not None else secrets.token_bytes(32)
+        self._profile: Literal["standard", "best_effort"] = profile
+        self._zygote = Zygote(env=dict(self.platform.zygote_env), profile=profile)
+        self._compiler = Zygote(profile=profile)
+        self._gate = CompileGate(self._compiler, Limits(cpu_seconds=60, memory_bytes=6144 * _MIB, allow_exec=True))
+        self._threads = ThreadPoolExecutor(2 * (os.cpu_count() or 1), thread_name_prefix="kgb-judge")
+
+    def __enter__(self) -> Judge:
+        """Return itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        """Close."""
+        self.close()
+
+    def close(self) -> None:
+        """End the zygotes and everything below them."""
+        self._threads.shutdown(wait=True)
+        self._zygote.close()
+        self._compiler.close()
+
+    def warm_up(self) -> None:
+        """Start both zygotes now, side by side, instead of at the first verdict."""
+        for done in [self._threads.submit(z.start) for z in (self._zygote, self._compiler)]:
+            done.result()
+
+    def verify(
+        self,
+        operator: str | Operator,
+        submission: Submission | str,
+        *,
+        tier: str = "smoke",
+        split: Literal["all", "public"] = "all",
+        secret: bytes | None = None,
+    ) -> Verdict:
+        """Judge one submission.
+
+        Args:
+            operator: an operator or its name.
+            submission: the submission or its source.
+            tier: ``smoke`` (about a second) or ``full``.
+            split: ``public`` leaves the hidden cases out.
+            secret: overrides the judge's own for this verdict (a seeded environment passes its own).
+
+        Returns:
+            The verdict. A candidate's failure is a status, never an exception.
+
+        Raises:
+            UnknownOperatorError: no such operator.
+            ConfinementError: see the class.
+        """
+        started = time.perf_counter()
+        op = operators.get(operator) if isinstance(operator, str) else operator
+        text = submission if isinstance(submission, Submission) else Submission(submission)
+        problem = ""
+        for _ in range(ATTEMPTS):
+            try:
+                verdict = self._judge(op, text, tier, split, secret or self.secret)
+                break
+            except InfrastructureError as error:
+                problem = str(error)
+        else:
+            verdict = Verdict(op.name, self.platform.name, Status.INFRASTRUCTURE_ERROR, message=problem)
+        return replace(
+            verdict,
+            canonical_digest=text.canonical_digest,
+            kernel_free=op.traits.kernel_free,
+            notes=tuple(self.platform.functional_only_notes),
+            seconds=time.perf_counter() - started,
+        )
+
+    def _judge(self, op: Operator, submission: Submission, tier: str, split: str, secret: bytes) -> Verdict:
+        findings = Findings(op, self.platform.name)
+        allowed = helpers.allowed(op.traits.narrowed_helpers, op.traits.allowed_functions)
+        scanned = scan(submission.source, allowed)
+        stages.judge_scan(findings, scanned)
+        if findings.decided:
+            return findings.verdict()
+        functions, missing = jobs.provided(op, scanned.functions)
+        if missing:
+            return findings.decide(Status.PARSE_ERROR, stages.missing_functions(missing, scanned.functions)).verdict()
+        cases = [c for c in op.cases(tier) if split == "all" or c.split == "public"]
+        planned = jobs.plan(op, cases, functions, submission, secret)
+        main, ghost = self._run_both(op, planned, submission, secret, tier)
+        try:
+            self._weigh(findings, planned, main, ghost, submission)
+        finally:
+            main.arena.close()
+            ghost.arena.close()
+        return findings.verdict()
+
+    def _run_both(
+        self, op: Operator, planned: Sequence[Planned], submission: Submission, secret: bytes, tier: str
+    ) -> tuple[_Run, _Run]:
+        runs = [
+            _Run(*jobs.build(op, planned, submission, self.platform, secret, ghost=ghost)) for ghost in (False, True)
+        ]
+        limits = Limits(
+            cpu_seconds=max(10.0, 0.5 * len(planned)) * (6 if tier == "full" else 1), memory_bytes=4096 * _MIB
+        )
+        waiting = [self._threads.submit(self._run, run, limits) for run in runs]
+        problems = []
+        for future in waiting:
+            try:
+                future.result()
+            except KgbError as error:
+                problems.append(error)
+        if problems:
+            for run in runs:
+                run.arena.close()
+            raise problems[0]
+        return runs[0], runs[1]
+
+    def _run(self, run: _Run, limits: Limits) -> None:
+        run.exit = self._zygote.spawn(run.arena.fd, limits).wait()
+        run.claims = parse(run.exit.report)
+        run.arena.freeze()
+
+    def _weigh(
+        self, findings: Findings, planned: Sequence[Planned], main: _Run, ghost: _Run, submission: Submission
+    ) -> None:
+        assert main.exit is not None and main.claims is not None
+        assert ghost.exit is not None and ghost.claims is not None
+        exits.refuse_machine_faults(main.exit)
+        exits.refuse_machine_faults(ghost.exit)
+        stages.judge_claims(findings, main.claims, main.exit, main.nonce)
+        stages.judge_cases(findings, planned, main.arena, main.invocations, main.claims, main.exit, main.nonce)
+        if findings.decided:
+            return
+        stages.judge_violations(findings, ghost.claims)
+        stages.judge_launches(findings, planned, main.claims)
+        findings.add(replay_evidence(ghost.arena, planned, ghost.invocations, ghost.claims), Status.HACK_DETECTED)
+        if findings.decided:
+            return
+        if any(item.prepared.needs_kernel for item in planned):
+            gate = self._gate.check(findings.operator, submission, main.claims.launches)
+            findings.add(gate.layer, Status.COMPILE_ERROR, gate.message)
+        else:
+            reason = "not applicable: no case needs a kernel"
+            findings.add(LayerResult("compile_gate", "not_run", reason), Status.COMPILE_ERROR)
+        findings.finish()

@@ -1,0 +1,3 @@
+"""What runs inside a confined process. It trusts nobody, and nobody trusts it."""
+
+__all__: list[str] = []

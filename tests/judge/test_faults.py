@@ -1,0 +1,65 @@
+"""Whatever a candidate does to its process costs only its own verdict."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from kgb_env.judge import Judge
+from kgb_env.records import Status, Submission
+
+_HEAD = "import torch\nimport triton\nimport triton.language as tl\n"
+_ADD = "def add_Tensor(self, other, *, alpha=1):\n    {}\n\ndef add_Scalar(self, other, alpha=1):\n    return self\n"
+
+FAULTS = {
+    "not python": ("def add_Tensor(:", Status.PARSE_ERROR),
+    "misspelt function": (_HEAD + "def add_tensor(self, other):\n    return self\n", Status.PARSE_ERROR),
+    "null byte": ("import torch\0", Status.PARSE_ERROR),
+    "nothing": ("", Status.PARSE_ERROR),
+    "deep nesting": ("(" * 5000 + ")" * 5000, Status.PARSE_ERROR),
+    "surrogates": ("x = '\ud800'", Status.PARSE_ERROR),
+    "raises while loading": (_HEAD + "raise ValueError('no')\n" + _ADD.format("return self"), Status.LAUNCH_ERROR),
+    "raises": (_HEAD + _ADD.format("raise ValueError('no')"), Status.LAUNCH_ERROR),
+    "endless loop": (_HEAD + _ADD.format("while True: pass"), Status.TIMEOUT),
+    "endless loading": (_HEAD + "while True:\n    pass\n" + _ADD.format("return self"), Status.TIMEOUT),
+    "ten gigabytes": (
+        _HEAD + _ADD.format("return torch.zeros((10_000_000_000,), dtype=torch.uint8)"),
+        Status.OUT_OF_MEMORY,
+    ),
+    "python memory": (_HEAD + _ADD.format("return [0] * 10_000_000_000"), Status.OUT_OF_MEMORY),
+    "stack overflow": (_HEAD + "def f(x):\n    return f(x)\n" + _ADD.format("return f(self)"), Status.LAUNCH_ERROR),
+    "returns its input": (_HEAD + _ADD.format("return self"), Status.WRONG_LAYOUT),
+    "returns nothing": (_HEAD + _ADD.format("return None"), Status.WRONG_SHAPE),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_has_its_status_and_costs_nobody_else(judge: Judge, kernels: Path, fault: str) -> None:
+    source, expected = FAULTS[fault]
+    verdict = judge.verify("aten::add", Submission(source))
+    assert verdict.status is expected, verdict.message
+    assert judge.verify("aten::t", Submission((kernels / "aten.t.py").read_text())).clean
+
+
+def test_verdicts_side_by_side_do_not_mix(judge: Judge, kernels: Path) -> None:
+    good = Submission((kernels / "aten.t.py").read_text())
+    bad = Submission(_HEAD + _ADD.format("raise ValueError('no')"))
+    with ThreadPoolExecutor(4) as pool:
+        both = [("aten::t", good), ("aten::add", bad)] * 4
+        verdicts = list(pool.map(lambda job: judge.verify(*job), both))
+    assert [v.status for v in verdicts] == [Status.CLEAN, Status.LAUNCH_ERROR] * 4
+
+
+def test_a_deterministic_judge_repeats_itself(kernels: Path, judge: Judge) -> None:
+    submission = Submission((kernels / "aten.softmax.py").read_text())
+    assert judge.verify("aten::softmax", submission) == judge.verify("aten::softmax", submission)
+
+
+def test_hidden_cases_are_not_told(judge: Judge) -> None:
+    source = _HEAD + _ADD.format("raise ValueError(str(tuple(self.shape)))")
+    verdict = judge.verify("aten::add", Submission(source))
+    hidden = [case for case in verdict.cases if case.split == "hidden"]
+    assert hidden
+    assert {case.message for case in hidden} == {"launch error"}
