@@ -30,7 +30,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 # The list of operator names, which `import kgb_env` registers without torch.
 names: $(STAMP)
@@ -38,7 +38,7 @@ names: $(STAMP)
 	mv .venv/names.txt kgb_env/operators/names.txt
 
 clean:
-	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache
 
 $(STAMP): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -6,6 +6,7 @@ of a process share the judge's zygotes.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import threading
 from collections.abc import Callable
@@ -39,7 +40,26 @@ class JudgeLike(Protocol):
         ...
 
 
+_shared: dict[tuple[int, str, str, str], JudgeLike] = {}
+_lock = threading.Lock()
+_forked = False
+
+
+def _note_fork() -> None:
+    global _forked, _lock
+    _forked, _lock = True, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_note_fork)
+
+
 def _local(platform: str, profile: str) -> JudgeLike:
+    if _forked or multiprocessing.parent_process() is not None:
+        # The threads of OpenMP do not survive a fork: torch would wait for them forever in its first large
+        # copy. And where many workers share a machine, one thread each is right anyhow.
+        import torch
+
+        torch.set_num_threads(1)
     from kgb_env.judge import Judge
 
     return Judge(platform=platform, profile=profile)  # type: ignore[arg-type]
@@ -53,9 +73,6 @@ def _fake(platform: str, profile: str) -> JudgeLike:
 
 JUDGES: dict[str, Callable[[str, str], JudgeLike]] = {"local": _local, "fake": _fake}
 """Judges by the name that a spec uses: ``(platform, profile) -> judge``."""
-
-_shared: dict[tuple[int, str, str, str], JudgeLike] = {}
-_lock = threading.Lock()
 
 
 def shared_judge(name: str, platform: str, profile: str) -> JudgeLike:

@@ -123,13 +123,14 @@ class Submission:
         """
         try:
             tree = ast.parse(self.source)
+            for node in ast.walk(tree):
+                documented = isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+                if documented and ast.get_docstring(node, clean=False) is not None:
+                    node.body = node.body[1:] or [ast.Pass()]
+            text = ast.dump(tree)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return self.digest
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                if ast.get_docstring(node, clean=False) is not None:
-                    node.body = node.body[1:] or [ast.Pass()]
-        return hashlib.sha256(ast.dump(tree).encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +184,10 @@ class Speedup:
     """Upper end of the 95 % interval."""
 
 
+Source = Literal["none", "exact_ids", "provider_usage", "estimated"]
+_WEAKER: tuple[Source, ...] = ("none", "exact_ids", "provider_usage", "estimated")
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one model call, by meter. Cached tokens are part of ``input``, reasoning of ``output``."""
@@ -191,7 +196,7 @@ class Usage:
     cached: int = 0
     output: int = 0
     reasoning: int = 0
-    source: Literal["exact_ids", "provider_usage", "estimated", "none"] = "none"
+    source: Source = "none"
 
     @property
     def total(self) -> int:
@@ -200,8 +205,7 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         """Add meter by meter; the weaker source names the sum."""
-        order = ("none", "exact_ids", "provider_usage", "estimated")
-        source = max(self.source, other.source, key=order.index)
+        source = max(self.source, other.source, key=_WEAKER.index)
         return Usage(
             self.input + other.input,
             self.cached + other.cached,
@@ -270,11 +274,16 @@ class Verdict:
             ValueError: a key is missing or a status is unknown.
         """
         known = {f.name for f in fields(cls)}
-        values = {k: v for k, v in data.items() if k in known}
+        values: dict[str, Any] = {k: v for k, v in data.items() if k in known}
         values["status"] = Status(values["status"])
-        values["cases"] = tuple(CaseResult(**{**c, "status": Status(c["status"])}) for c in values["cases"])
+        values["cases"] = tuple(_case(c) for c in values["cases"])
         values["layers"] = tuple(LayerResult(**x) for x in values["layers"])
         values["violations"] = tuple(Violation(**x) for x in values["violations"])
         values["notes"] = tuple(values.get("notes", ()))
         values["speedup"] = Speedup(**values["speedup"]) if values.get("speedup") else None
         return cls(**values)
+
+
+def _case(data: Mapping[str, Any]) -> CaseResult:
+    values: dict[str, Any] = {**data, "status": Status(data["status"])}
+    return CaseResult(**values)

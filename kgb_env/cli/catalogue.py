@@ -14,7 +14,7 @@ from kgb_env.records import SCHEMA_VERSION
 if TYPE_CHECKING:
     from kgb_env.operators.model import Operator
 
-__all__ = ["operators", "prompt"]
+__all__ = ["describe", "operators", "prompt"]
 
 _TIERS = ("smoke", "full", "large")
 

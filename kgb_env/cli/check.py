@@ -16,7 +16,7 @@ from kgb_env.records import SCHEMA_VERSION, Status, Submission
 if TYPE_CHECKING:
     from kgb_env.records import Verdict
 
-__all__ = ["selftest", "verify"]
+__all__ = ["selftest", "verdict_document", "verify"]
 
 
 def verify(

@@ -14,7 +14,7 @@ from kgb_env.cli import output
 from kgb_env.cli.choices import Profile
 from kgb_env.records import SCHEMA_VERSION
 
-__all__ = ["doctor"]
+__all__ = ["doctor", "examine"]
 
 _PACKAGES = ("kgb-env", "torch", "triton", "gymnasium", "numpy", "ml_dtypes", "openai", "anthropic", "tiktoken")
 

@@ -49,11 +49,12 @@ class Layout:
         """Give a CPU tensor its region: its span, with the gaps and a few elements in front of it."""
         value = value.detach().resolve_conj().resolve_neg()
         size = value.dtype.itemsize
-        lead = min(value.storage_offset(), _LEAD)
+        offset = int(value.storage_offset())
+        lead = min(offset, _LEAD)
         count = (span_elements(value.shape, value.stride()) + lead) * size if value.numel() else 0
         region = self.reserve(count)
         if count:
-            start = (value.storage_offset() - lead) * size
+            start = (offset - lead) * size
             self.contents.append((region, bytes_of(value.untyped_storage(), start, count)))
         return TensorRef(region, dtype_name(value.dtype), tuple(value.shape), tuple(value.stride()), lead)
 

@@ -66,8 +66,9 @@ def _lags(standard: torch.Tensor) -> float:
     count = standard.numel()
     if count < _LEAST_LAGGED:
         return 1.0
-    spectrum = torch.fft.rfft(standard, n=2 * count)
-    correlation = torch.fft.irfft(spectrum * spectrum.conj(), n=2 * count)[1 : count - _LEAST_LAGGED // 2]
+    length = 1 << (2 * count - 1).bit_length()  # zeros enough that nothing wraps around
+    spectrum = torch.fft.rfft(standard, n=length)
+    correlation = torch.fft.irfft(spectrum * spectrum.conj(), n=length)[1 : count - _LEAST_LAGGED // 2]
     overlap = torch.arange(count - 1, _LEAST_LAGGED // 2, -1, dtype=torch.float64)
     worst = float((correlation.abs() / overlap.sqrt()).max())
     return _two_sided(max(0.0, worst - _TAIL))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,6 +60,8 @@ def _misused(arena: Arena, ref: TensorRef, *, mutated: bool) -> Status | None:
         return None
     if not mutated:
         return Status.INPUT_MUTATED
+    if ref.lead == 0 and ref.region.nbytes == math.prod(ref.shape) * DTYPES[ref.dtype].itemsize:
+        return None  # no gaps
     touched = torch.zeros(ref.region.nbytes, dtype=torch.bool)
     elements = touched.view(-1, DTYPES[ref.dtype].itemsize)[ref.lead :]
     positions = torch.arange(elements.shape[0]).as_strided(ref.shape, ref.stride).reshape(-1)
@@ -68,9 +71,7 @@ def _misused(arena: Arena, ref: TensorRef, *, mutated: bool) -> Status | None:
     return Status.ILLEGAL_ACCESS if bool((different & ~touched).any()) else None
 
 
-def outputs_of(
-    arena: Arena, planned: Planned, invocation: Invocation, claim: CallClaim
-) -> Mapping[str, Any] | Outcome:
+def outputs_of(arena: Arena, planned: Planned, invocation: Invocation, claim: CallClaim) -> Mapping[str, Any] | Outcome:
     """Collect the outputs of a call by name, or say what is wrong with their structure."""
     outputs: dict[str, Any] = {}
     for name in planned.overload.mutates:

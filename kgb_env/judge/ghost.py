@@ -71,4 +71,4 @@ def _uniform(value: torch.Tensor) -> bool:
 
 
 def _size(item: Planned) -> int:
-    return sum(bounded.value.numel() for bounded in item.prepared.expected.values())
+    return sum(check.want.numel() for check in item.prepared.checks.values())

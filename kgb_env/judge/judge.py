@@ -7,9 +7,11 @@ import secrets
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Literal
+
+import torch
 
 from kgb_env import operators
 from kgb_env.errors import InfrastructureError, KgbError
@@ -26,12 +28,23 @@ from kgb_env.operators.model import Operator
 from kgb_env.platforms import base as platforms
 from kgb_env.records import LayerResult, Status, Submission, Verdict
 from kgb_env.sandbox import Exit, Limits, Zygote
+from kgb_env.sandbox.limits import GIB
 
 __all__ = ["Judge"]
 
 ATTEMPTS = 3
 """A verdict lost to the machine is tried so often."""
-_MIB = 1 << 20
+
+# After a fork OpenMP waits for threads that exist no longer: a forked judge computes with one.
+os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
+
+
+def _limits(tier: str) -> Limits:
+    """What a worker may spend on all cases of a tier; the interpreter pays half a millisecond a program."""
+    return Limits(cpu_seconds=15.0 if tier == "smoke" else 120.0, memory_bytes=4 * GIB)
+
+
+_COMPILE_LIMITS = Limits(cpu_seconds=60.0, memory_bytes=6 * GIB, allow_exec=True)
 
 
 @dataclass(slots=True)
@@ -41,8 +54,8 @@ class _Run:
     arena: Arena
     invocations: list[list[Invocation]]
     nonce: str
-    exit: Exit | None = None
-    claims: Claims | None = None
+    exit: Exit = field(init=False)
+    claims: Claims = field(init=False)
 
 
 class Judge:
@@ -52,6 +65,7 @@ class Judge:
         platform: name of a platform, see :mod:`kgb_env.platforms`.
         profile: ``standard`` demands every confinement layer, ``best_effort`` takes what there is.
         secret: seeds every hidden input. ``None`` draws one; give one for a deterministic judge.
+        limits: what a worker may spend on all cases of a submission; the tier's own if ``None``.
 
     Raises:
         UnknownPlatformError: no such platform.
@@ -64,15 +78,15 @@ class Judge:
         *,
         profile: Literal["standard", "best_effort"] = "standard",
         secret: bytes | None = None,
+        limits: Limits | None = None,
     ) -> None:
         """Start nothing yet: processes come with the first verdict."""
         self.platform = platforms.get(platform)
         self.secret = secret if secret is not None else secrets.token_bytes(32)
-        self._profile: Literal["standard", "best_effort"] = profile
+        self._limits = limits
         self._zygote = Zygote(env=dict(self.platform.zygote_env), profile=profile)
         self._compiler = Zygote(profile=profile)
-        self._gate = CompileGate(self._compiler, Limits(cpu_seconds=60, memory_bytes=6144 * _MIB, allow_exec=True))
-        self._threads = ThreadPoolExecutor(2 * (os.cpu_count() or 1), thread_name_prefix="kgb-judge")
+        self._gate = CompileGate(self._compiler, _COMPILE_LIMITS)
 
     def __enter__(self) -> Judge:
         """Return itself."""
@@ -84,14 +98,24 @@ class Judge:
 
     def close(self) -> None:
         """End the zygotes and everything below them."""
-        self._threads.shutdown(wait=True)
         self._zygote.close()
         self._compiler.close()
 
     def warm_up(self) -> None:
         """Start both zygotes now, side by side, instead of at the first verdict."""
-        for done in [self._threads.submit(z.start) for z in (self._zygote, self._compiler)]:
-            done.result()
+        with ThreadPoolExecutor(2) as pool:
+            for done in [pool.submit(zygote.start) for zygote in (self._zygote, self._compiler)]:
+                done.result()
+
+    @property
+    def limits(self) -> dict[str, str]:
+        """The limits that are enforced, as a prompt or a feedback quotes them."""
+        smoke = self._limits or _limits("smoke")
+        return {
+            "time": f"{smoke.cpu_seconds:g} s of CPU time for all cases together",
+            "memory": f"{smoke.memory_bytes >> 30} GiB",
+            "compilation": f"{_COMPILE_LIMITS.cpu_seconds:g} s of CPU time for all kernels together",
+        }
 
     def verify(
         self,
@@ -164,20 +188,16 @@ class Judge:
         runs = [
             _Run(*jobs.build(op, planned, submission, self.platform, secret, ghost=ghost)) for ghost in (False, True)
         ]
-        limits = Limits(
-            cpu_seconds=max(10.0, 0.5 * len(planned)) * (6 if tier == "full" else 1), memory_bytes=4096 * _MIB
-        )
-        waiting = [self._threads.submit(self._run, run, limits) for run in runs]
-        problems = []
-        for future in waiting:
-            try:
+        limits = self._limits or _limits(tier)
+        with ThreadPoolExecutor(2) as pool:  # one pool a verdict: threads do not survive a fork of the caller
+            waiting = [pool.submit(self._run, run, limits) for run in runs]
+        try:
+            for future in waiting:
                 future.result()
-            except KgbError as error:
-                problems.append(error)
-        if problems:
+        except KgbError:
             for run in runs:
                 run.arena.close()
-            raise problems[0]
+            raise
         return runs[0], runs[1]
 
     def _run(self, run: _Run, limits: Limits) -> None:
@@ -188,8 +208,6 @@ class Judge:
     def _weigh(
         self, findings: Findings, planned: Sequence[Planned], main: _Run, ghost: _Run, submission: Submission
     ) -> None:
-        assert main.exit is not None and main.claims is not None
-        assert ghost.exit is not None and ghost.claims is not None
         exits.refuse_machine_faults(main.exit)
         exits.refuse_machine_faults(ghost.exit)
         stages.judge_claims(findings, main.claims, main.exit, main.nonce)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -41,6 +42,7 @@ __all__ = [
     "run_baseline",
     "still_right",
 ]
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -84,9 +86,9 @@ def compare(prepared: Prepared, outputs: Outputs, aliases: Mapping[str, str | No
     outputs = _canonical(prepared, outputs)
     share = 0.0
     for name, check in prepared.checks.items():
-        got = outputs[name]
-        if not isinstance(got, torch.Tensor):
-            got = torch.tensor(got, dtype=check.want.dtype)
+        got = _as_tensor(outputs[name], check)
+        if got is None:
+            return _fail(Status.WRONG_VALUE, name, "is an integer of more than 64 bits")
         outcome = _compare_values(name, check, got)
         if not outcome.right:
             return outcome
@@ -98,6 +100,15 @@ def compare_native(prepared: Prepared) -> Outcome:
     """Judge torch's own result, which must pass on every case. For ``kgb selftest`` and tests."""
     aliases = {name: structure.alias for name, structure in prepared.structures.items()}
     return compare(prepared, prepared.baseline, aliases)
+
+
+def _as_tensor(value: Any, check: bounds.Check) -> torch.Tensor | None:
+    """Make a host scalar a tensor; ``None`` for an integer that no dtype holds."""
+    if isinstance(value, torch.Tensor):
+        return value
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return None
+    return torch.tensor(value, dtype=check.want.dtype)
 
 
 def _canonical(prepared: Prepared, outputs: Outputs) -> Outputs:
@@ -275,8 +286,8 @@ def still_right(prepared: Prepared, before: Outputs, after: Outputs) -> tuple[in
         counts = ~bounds.same_bits(check.want, old)
         total += _count(counts, structure)
         got = after.get(name)
-        if isinstance(got, int | float | complex):
-            got = torch.tensor(got, dtype=check.want.dtype)
+        if type(got) is structure.number:
+            got = _as_tensor(got, check)
         if isinstance(got, torch.Tensor) and got.dtype is _dtype(structure, check) and got.shape == _shape(structure):
             made = counts & bounds.look(check, got).right & ~bounds.same_bits(real_parts(got), old)
             right += _count(made, structure)
@@ -312,7 +323,9 @@ def _before(prepared: Prepared, name: str, check: bounds.Check, before: Outputs)
     if old is None:
         old = inputs.poison(check.want.shape, check.want.dtype)
     old = real_parts(old)
-    return old.expand(check.want.shape) if old.dtype is check.want.dtype else inputs.poison(check.want.shape, check.want.dtype)
+    if old.dtype is check.want.dtype and (old.shape == check.want.shape or old.numel() == 1):
+        return old.reshape(()).expand(check.want.shape) if old.numel() == 1 else old
+    return inputs.poison(check.want.shape, check.want.dtype)
 
 
 def _still_drawn(prepared: Prepared, after: Outputs) -> tuple[int, int]:

@@ -18,9 +18,24 @@ _BUILTIN_REMEDIES = {
     **dict.fromkeys(("open", "input", "breakpoint", "help", "exit", "quit"), "a submission computes on its arguments"),
 }
 _DECODERS = frozenset(
-    "a85decode b16decode b32decode b64decode b85decode decode decompress decrypt fromhex loads unhexlify".split()
+    [
+        "a85decode",
+        "b16decode",
+        "b32decode",
+        "b64decode",
+        "b85decode",
+        "decode",
+        "decompress",
+        "decrypt",
+        "fromhex",
+        "loads",
+        "unhexlify",
+    ]
 )
-_HACK_CALLS = ("get_objects", "get_referents", "get_referrers", "settrace", "setprofile", "_current_frames", "_getframe")
+_HACK_CALLS = frozenset(
+    ["_current_frames", "_getframe", "get_objects", "get_referents", "get_referrers", "setprofile", "settrace"]
+)
+_DTYPE_ATTRIBUTES = ("is_complex", "is_floating_point", "is_signed", "itemsize")
 _DEVICE_QUERY = "ask `torch.cuda.get_device_properties` instead, or pass a constant"
 _TORCH_REMEDIES = {
     "compile": "write the Triton kernel yourself",
@@ -51,6 +66,7 @@ class Rules(ast.NodeVisitor):
         self._own = _own_underscores(tree)
         bind(self._scope, list(tree.body))
         self.functions = {n for n, path in self._scope.names.items() if path is None}
+        self._check_identifiers(tree)
         self.generic_visit(tree)
 
     def _report(self, rule: str, node: ast.AST, remedy: str, *, hack: bool = False) -> None:
@@ -88,12 +104,17 @@ class Rules(ast.NodeVisitor):
 
     # --- names
 
+    def _check_identifiers(self, tree: ast.AST) -> None:
+        for node in ast.walk(tree):
+            for name in names.identifiers(node):
+                if names.is_dunder(name) and name not in names.DUNDER_NAMES:
+                    hack = name in names.FRAME_NAMES or name.startswith("__torch_")
+                    self._report("dunder-name", node, f"`{name}` is not available", hack=hack)
+
     def visit_Name(self, node: ast.Name) -> None:
-        """Refuse special names, and builtins that are not handed out."""
+        """Refuse builtins that are not handed out, and check what aliases stand for."""
         bound, path = self._scope.lookup(node.id)
-        if names.is_dunder(node.id) and node.id not in names.DUNDER_NAMES:
-            self._report("dunder-name", node, f"`{node.id}` is not available", hack=node.id in names.FRAME_NAMES)
-        elif not bound and node.id in _BUILTIN_REMEDIES:
+        if not bound and node.id in _BUILTIN_REMEDIES:
             self._report("forbidden-builtin", node, f"`{node.id}` is not available: {_BUILTIN_REMEDIES[node.id]}")
         elif not bound and self._kernel and node.id in names.INTERPRETER_GLOBALS:
             self._report("interpreter-internals", node, f"`{node.id}` is no part of Triton's language", hack=True)
@@ -126,12 +147,15 @@ class Rules(ast.NodeVisitor):
         own = node.attr in self._own or (isinstance(base, ast.Name) and base.id in {"self", "cls", *self._classes})
         if node.attr == "__class__" and isinstance(base, ast.Name) and base.id == "self":
             return
-        if self._kernel and node.attr == "handle":
-            self._report("interpreter-internals", node, "a block has no data on the host; use Triton's functions", hack=True)
+        if node.attr == "handle":
+            remedy = "a block has no data on the host: use Triton's functions, and no attribute of this name"
+            self._report("interpreter-internals", node, remedy, hack=self._kernel > 0)
             return
         rule = names.forbidden_attribute(node.attr, own=own, from_super=from_super or from_own)
         if rule:
             remedy = f"`.{node.attr}` is not available; use public attributes, or underscores of your own classes"
+            if rule == "inner-attribute":
+                remedy = f"`.{node.attr}` is a name of Triton's own works; call an attribute of yours something else"
             self._report(rule, node, remedy, hack=rule == "frame-access")
 
     def _check_path(self, path: str, node: ast.AST) -> None:
@@ -156,7 +180,7 @@ class Rules(ast.NodeVisitor):
         if names.reaches(rest, self.helpers.torch) or f"torch.{rest}" in names.MODULES:
             return
         head, _, last = rest.rpartition(".")
-        if head in self.helpers.torch and (head == "Tensor" or "." not in head) and last in ("itemsize", "is_floating_point"):
+        if head in self.helpers.torch and last in _DTYPE_ATTRIBUTES:
             return
         remedy = _TORCH_REMEDIES.get(rest) or self.helpers.why_not(rest)
         self._report("not-a-helper", node, remedy)
@@ -167,13 +191,16 @@ class Rules(ast.NodeVisitor):
         if rest.startswith("language."):
             bad = next((part for part in rest.split(".") if part in names.INNER_NAMES), None)
             if bad:
-                self._report("inner-attribute", node, f"`{bad}` is Triton's own; use the names of triton.language itself")
+                self._report(
+                    "inner-attribute", node, f"`{bad}` is Triton's own; use the names of triton.language itself"
+                )
             elif rest.endswith(".wraps"):
                 self._report("inner-attribute", node, "use `functools.wraps`")
             return
         if rest.startswith("Config.") or rest.startswith("OutOfResources."):
             return
-        remedy = _DEVICE_QUERY if rest.startswith(("runtime", "backends")) else "use triton.jit, autotune, Config, cdiv, ..."
+        query = rest.startswith(("runtime", "backends"))
+        remedy = _DEVICE_QUERY if query else "use triton.jit, autotune, heuristics, Config, cdiv, next_power_of_2"
         self._report("forbidden-attribute", node, f"`triton.{rest}` is not available: {remedy}")
 
     def _check_stdlib(self, path: str, node: ast.AST) -> None:
@@ -219,12 +246,16 @@ class Rules(ast.NodeVisitor):
     def _check_setattr(self, node: ast.Call, name: str) -> None:
         path = self._scope.path(node.args[0]) if node.args else None
         if path:
-            self._report("foreign-assignment", node, f"`{path}` stays as it is; `{name}` is for your own objects", hack=True)
+            self._report(
+                "foreign-assignment", node, f"`{path}` stays as it is; `{name}` is for your own objects", hack=True
+            )
 
     def _check_exec(self, node: ast.Call, _: str) -> None:
         for inner in (part for argument in node.args for part in ast.walk(argument)):
             called = inner.func if isinstance(inner, ast.Call) else None
-            spelled = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+            spelled = (
+                called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+            )
             if spelled in _DECODERS:
                 self._report("encoded-code", node, "write the code out; text is not decoded and executed", hack=True)
                 return
@@ -236,8 +267,6 @@ class Rules(ast.NodeVisitor):
         for part in [*node.decorator_list, *_defaults(node.args), *_annotations(node)]:
             self.visit(part)
         kernel = any(self._is_jit(decorator) for decorator in node.decorator_list)
-        if names.is_dunder(node.name) and node.name not in names.OWN_DUNDERS:
-            self._report("dunder-name", node, f"`{node.name}` cannot be defined", hack=node.name.startswith("__torch_"))
         self._kernel += kernel
         self._enter(node.args, node.body)
         self._kernel -= kernel
@@ -282,9 +311,9 @@ class Rules(ast.NodeVisitor):
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         """``error.obj`` would hand out whatever object lacked an attribute."""
         for inner in ast.walk(node):
-            if isinstance(inner, ast.Attribute) and inner.attr == "obj" and isinstance(inner.value, ast.Name):
-                if inner.value.id == node.name:
-                    self._report("underscore-attribute", inner, "`.obj` of an exception is not available")
+            read = inner.value if isinstance(inner, ast.Attribute) and inner.attr == "obj" else None
+            if isinstance(read, ast.Name) and read.id == node.name:
+                self._report("underscore-attribute", inner, "`.obj` of an exception is not available")
         self.generic_visit(node)
 
     def _is_jit(self, decorator: ast.expr) -> bool:
@@ -313,7 +342,7 @@ def _own_underscores(tree: ast.AST) -> set[str]:
                         found.add(inner.id)
                     elif isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
                         found.add(inner.name)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
-            if node.value.id in ("self", "cls"):
-                found.add(node.attr)
+        stored = node if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) else None
+        if stored and isinstance(stored.value, ast.Name) and stored.value.id in ("self", "cls"):
+            found.add(stored.attr)
     return {name for name in found if name.startswith("_") and not names.is_dunder(name)}

@@ -65,10 +65,14 @@ def _bind_one(scope: Scope, node: ast.AST, aliases: list[tuple[str, ast.expr]]) 
     names = scope.names
     if isinstance(node, ast.Import):
         for alias in node.names:
-            names[alias.asname or alias.name.partition(".")[0]] = alias.name if alias.asname else alias.name.partition(".")[0]
+            names[alias.asname or alias.name.partition(".")[0]] = (
+                alias.name if alias.asname else alias.name.partition(".")[0]
+            )
     elif isinstance(node, ast.ImportFrom):
         for alias in node.names:
-            names[alias.asname or alias.name] = f"{node.module}.{alias.name}" if node.module and not node.level else None
+            names[alias.asname or alias.name] = (
+                f"{node.module}.{alias.name}" if node.module and not node.level else None
+            )
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         names.setdefault(node.name, None)
     elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -90,8 +94,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
     if isinstance(target, ast.Name):
         return [(target.id, value)] if isinstance(value, ast.Name | ast.Attribute) else []
     if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
-        if len(target.elts) == len(value.elts):
-            return [pair for t, v in zip(target.elts, value.elts, strict=True) for pair in _pairs(t, v)]
+        return [pair for t, v in zip(target.elts, value.elts, strict=False) for pair in _pairs(t, v)]
     return []
 
 

@@ -27,6 +27,7 @@ _LAYERS = {
     "mount": "mount_guard",
 }
 
+
 def missing_functions(missing: Sequence[str], found: Collection[str]) -> str:
     """Say which functions a submission lacks, and what it has instead."""
     hints = "".join(f"`{name}`{did_you_mean(name, found)}, " for name in missing)
@@ -60,7 +61,7 @@ def judge_claims(findings: Findings, claims: Claims, exit_: Exit, nonce: str) ->
         findings.violate(Violation("forged-report", 0, "do not write to inherited files", "report", hack=True))
         findings.decide(Status.HACK_DETECTED, "somebody else wrote to the worker's report")
     judge_violations(findings, claims)
-    for layer in _LAYERS.values():
+    for layer in ("runtime_fence", "audit_hook", "dispatch_audit", "mount_guard"):
         failed = [v for v in findings.violations if v.layer == layer]
         evidence = f"{len(failed)} violations" if claims.nonce else "until the process ended"
         findings.add(LayerResult(layer, "fail" if failed else "pass", evidence), Status.POLICY_VIOLATION)
@@ -109,9 +110,7 @@ def judge_cases(
             findings.decide(outcome.status, f"{where}: {message}")
     damage = arena.damaged_outside(_all_regions(invocations))
     evidence = "guard bands untouched" if damage is None else "a write outside every buffer"
-    findings.add(
-        LayerResult("memory_integrity", "pass" if damage is None else "fail", evidence), Status.ILLEGAL_ACCESS
-    )
+    findings.add(LayerResult("memory_integrity", "pass" if damage is None else "fail", evidence), Status.ILLEGAL_ACCESS)
     if not findings.decided and claims.nonce != nonce:
         findings.decide(*status_of_exit(exit_))
 

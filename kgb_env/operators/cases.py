@@ -11,7 +11,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import Any, Literal
 
 from kgb_env.operators.model import Case
@@ -100,9 +100,7 @@ def _gain(names: Sequence[str], row: Mapping[str, int], missing: set[Pair], unse
     return len(_pairs(names, row) & missing) + _VALUE_WEIGHT * len(set(row.items()) & unseen)
 
 
-def _attempts(
-    axes: Axes, start: Pair, valid: Valid, rng: random.Random, tries: int
-) -> Iterator[dict[str, int]]:
+def _attempts(axes: Axes, start: Pair, valid: Valid, rng: random.Random, tries: int) -> Iterator[dict[str, int]]:
     for _ in range(tries):
         row = {name: rng.randrange(len(values)) for name, values in axes.items()} | dict(start)
         if valid(_point(axes, row)):
@@ -148,7 +146,7 @@ class Plan:
         return self is other
 
 
-@lru_cache(maxsize=None)
+@cache
 def _cases(plan: Plan, tier: str) -> tuple[Case, ...]:
     if tier == "large":
         points = [{**plan.fixed, **point} for point in plan.large]

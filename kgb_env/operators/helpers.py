@@ -54,7 +54,8 @@ class Helpers:
         last = name.rpartition(".")[2]
         for group in groups().values():
             if group.name in self.narrowed and last in group.torch | group.methods:
-                return f"`{last}` is a helper of the group `{group.name}`, which this operator is: do it in a Triton kernel"
+                kind = f"`{last}` is a helper of the group `{group.name}`"
+                return f"{kind}, which this operator is: do it in a Triton kernel"
         return f"`{name}` is not a helper: compute it in a Triton kernel"
 
 

@@ -68,9 +68,7 @@ def _floats(
     return values
 
 
-def _integers(
-    shape: Sequence[int], dtype: torch.dtype, distribution: str, generator: torch.Generator
-) -> torch.Tensor:
+def _integers(shape: Sequence[int], dtype: torch.dtype, distribution: str, generator: torch.Generator) -> torch.Tensor:
     info = torch.iinfo(dtype)
     floor = max(info.min, -100)
     if distribution == "D2":
@@ -115,7 +113,8 @@ def lay_out(values: torch.Tensor, layout: str, generator: torch.Generator) -> to
     """Return the values in that memory layout; gaps hold other numbers of the same kind.
 
     A layout that the shape does not allow falls back to the next simpler one (``sliced`` of a
-    0-dimensional tensor is ``offset``). ``expanded`` repeats the first entry of the first long dimension.
+    0-dimensional tensor is ``offset``; of a vector, ``expanded`` is ``sliced``, because one number over and over
+    tells right from wrong too seldom). ``expanded`` repeats the first entry of the first long dimension.
 
     Raises:
         ValueError: no such layout.
@@ -123,12 +122,12 @@ def lay_out(values: torch.Tensor, layout: str, generator: torch.Generator) -> to
     if layout not in LAYOUTS:
         msg = f"unknown layout {layout!r}"
         raise ValueError(msg)
-    if layout == "expanded":
+    if layout == "expanded" and values.ndim > 1:
         for dim, size in enumerate(values.shape):
             if size > 1:
                 return values.narrow(dim, 0, 1).clone().expand(values.shape)
         return values
-    if layout in ("transposed", "reversed", "padded") and values.ndim < 2:
+    if layout in ("transposed", "reversed", "padded", "expanded") and values.ndim < 2:
         layout = "sliced"
     if layout == "sliced" and values.ndim == 0:
         layout = "offset"

@@ -121,6 +121,11 @@ class Drawn:
     support: tuple[float, ...] | None = None
     cdf: Callable[[torch.Tensor], torch.Tensor] | None = None
 
+    @property
+    def value(self) -> torch.Tensor:
+        """The mean: it has the shape of the output."""
+        return self.mean
+
 
 Expected = dict[str, Bounded | Drawn]
 """Right answers by output: ``return`` (or ``return.0`` …) and the names of mutated arguments."""

@@ -7,7 +7,8 @@ roundoff u (half an ulp of 1) and sums kept with unit roundoff v (fp32, or fp64 
 
 First term: rounding of the result, and as much again for another order of operations. Second:
 probabilistic growth of rounding errors (Higham & Mary 2019: sqrt(L), not L). ``tiny`` is the least
-denormal of the output dtype. S is measured from the data, so no constant depends on the distribution.
+denormal of the output dtype (three of them where there is a second rounding). S is measured from the
+data, so no constant depends on the distribution.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ PLATFORM = Platform(
     functional_only_notes=(
         "data races and missing barriers: programs run one after another",
         "num_warps, num_stages and num_ctas change nothing",
-        "shared-memory, register and grid-size limits are not enforced by running (the compile gate checks shared memory)",
+        "limits of registers and of the grid are not enforced; shared memory is checked by the compile gate only",
         "autotuning is pinned to the first configuration that pruning leaves",
         "sums of 16-bit and 8-bit floats accumulate in fp32 and round once; a GPU may round more often",
         "tl.exp, tl.sin and other approximate instructions are computed accurately",

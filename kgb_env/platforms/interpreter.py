@@ -139,9 +139,7 @@ def _adapt_launching(interpreter: Any, language: _Language) -> None:
     internals.replace(executor, "_init_args_hst", lambda _self, args, kwargs: (list(args), dict(kwargs)))
     internals.replace(executor, "_restore_args_dev", lambda _self, *_args: None)
     internals.replace(interpreter.InterpretedFunction, "__call__", call)
-    internals.replace(
-        interpreter.FunctionRewriter, "rewrite_ast", lambda self: rewrite(self.fn, language.counterpart)
-    )
+    internals.replace(interpreter.FunctionRewriter, "rewrite_ast", lambda self: rewrite(self.fn, language.counterpart))
     internals.replace(interpreter, "_patch_lang", language.enter)
     internals.replace(interpreter, "_implicit_cvt", convert)
 

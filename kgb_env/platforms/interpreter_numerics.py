@@ -149,7 +149,7 @@ def _constants(handle: Any, tl: Any) -> dict[str, Callable[..., Any]]:
 
     def get_all_ones_value(_self: Any, kind: Any) -> Any:
         dtype = numpy_dtype(kind)
-        ones = np.ones(1, dtype=bool) if dtype == bool else np.array([-1]).astype(dtype)
+        ones = np.ones(1, dtype=bool) if dtype.kind == "b" else np.array([-1]).astype(dtype)
         return handle(ones, kind.scalar)
 
     return {
@@ -184,7 +184,7 @@ def _elementwise(handle: Any, tl: Any) -> dict[str, Callable[..., Any]]:
         left, right = lhs.data, rhs.data
         if op in _COMPARISONS:
             return handle(op(left, right), tl.int1)
-        if left.dtype == bool and right.dtype == bool and op in _ARITHMETIC:
+        if left.dtype.kind == right.dtype.kind == "b" and op in _ARITHMETIC:
             # int1 wraps round like any integer; NumPy's bool would saturate.
             return handle((op(left.astype(np.int8), right.astype(np.int8)) & 1).astype(bool), lhs.dtype.scalar)
         return handle(op(left, right).astype(numpy_dtype(lhs.dtype), copy=False), lhs.dtype.scalar)

@@ -18,10 +18,11 @@ from typing import Any
 
 __all__ = ["KernelError", "check_source", "parse"]
 
-_BUILTINS = frozenset(
-    "len list range float int bool str tuple isinstance getattr hasattr print min max abs round sum zip enumerate "
-    "all any slice True False None ValueError TypeError AssertionError".split()
-)
+_BUILTINS = frozenset((
+    "len", "list", "range", "float", "int", "bool", "str", "tuple", "isinstance", "getattr", "hasattr", "print",
+    "min", "max", "abs", "round", "sum", "zip", "enumerate", "all", "any", "slice", "ValueError", "TypeError",
+    "AssertionError",
+))  # fmt: skip
 _PRIVATE = frozenset({"handle", "fn", "builder", "semantic", "knobs", "runtime", "compiler", "numpy", "data_ptr"})
 _STATEMENTS = {
     ast.Import: "import", ast.ImportFrom: "import", ast.Global: "global", ast.Nonlocal: "nonlocal",
@@ -91,9 +92,7 @@ def check_source(function: types.FunctionType, filename: str, seen: set[object] 
 
 
 class _Checker:
-    def __init__(
-        self, function: types.FunctionType, filename: str, node: ast.FunctionDef, seen: set[object]
-    ) -> None:
+    def __init__(self, function: types.FunctionType, filename: str, node: ast.FunctionDef, seen: set[object]) -> None:
         self.filename = filename
         self.seen = seen
         self.node = node
@@ -168,6 +167,7 @@ class _Checker:
         return None
 
     def allow(self, node: ast.AST, path: str, value: Any) -> None:
+        """Refuse a global value through which a kernel could reach Python."""
         if isinstance(value, types.ModuleType):
             name = value.__name__
             if not (name in ("triton", "math") or name == "triton.language" or name.startswith("triton.language.")):
@@ -176,18 +176,33 @@ class _Checker:
             module = getattr(value, "__module__", None) or ""
             own = getattr(getattr(value, "__code__", None), "co_filename", "") == self.filename
             if own or not (module.startswith("triton.") or getattr(math, path.rpartition(".")[2], None) is value):
-                self.refuse(node, f"{path!r} is a Python function: decorate it with @triton.jit to call it in a kernel")
-        elif callable(value) and isinstance(inner := getattr(value, "fn", None), types.FunctionType):
+                self.refuse(node, f"{path!r} is a Python function: decorate it with @triton.jit to call it here")
+        elif isinstance(inner := getattr(value, "fn", None), types.FunctionType):
             # A jit function, or a compile-time one, which is never lowered and so must be read.
             if inner.__code__.co_filename == self.filename:
                 check_source(inner, self.filename, self.seen)
-        elif isinstance(value, type) and not value.__module__.startswith("triton.language"):
-            if getattr(builtins, value.__name__, None) is not value:
+        elif isinstance(value, type):
+            known = value.__module__.startswith("triton.language") or getattr(builtins, value.__name__, None) is value
+            if not known:
                 self.refuse(node, f"{path!r} is a Python class: a kernel cannot use it")
+        elif not _is_plain(value):
+            kind = type(value).__name__
+            self.refuse(node, f"{path!r} is a Python {kind}: a kernel can use only tl.constexpr globals")
 
     def refuse(self, node: ast.AST, message: str) -> None:
         line = getattr(node, "lineno", self.node.lineno)
         raise KernelError(line, f"kernel {self.name}: {message}", "source")
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is data without methods of the author's: a number, a text, a Triton type, or a tuple of them."""
+    if type(value) is tuple:
+        return all(map(_is_plain, value))
+    if type(value) in (bool, int, float, str, types.NoneType, types.EllipsisType):
+        return True
+    if not type(value).__module__.startswith("triton.language"):
+        return isinstance(getattr(value, "fn", None), types.FunctionType)
+    return _is_plain(value.value) if hasattr(value, "value") and type(value).__name__ == "constexpr" else True
 
 
 def _contents(closure: Any) -> Iterator[tuple[str, Any]]:

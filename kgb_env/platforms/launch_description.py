@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import operator
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
@@ -21,9 +23,10 @@ class Launch(TypedDict):
     ``kernel`` and ``line`` are the qualified name and first line of the kernel, ``index`` its number
     in the submission (-1 if it is not the submission's), ``file`` the file name of its code and
     ``own`` whether that is the submission. ``signature`` maps each parameter to its Triton type
-    (``*fp32``, ``i32``, ``constexpr``, a list for a tuple), ``constexprs`` maps a path (``BLOCK``,
-    ``pair.1``) to an encoded value, ``grid`` has three numbers, ``options`` holds ``num_warps`` and
-    the like, ``count`` says how often exactly this launch was seen.
+    (``*fp32``, ``i32``, ``constexpr``, a list for a tuple; an integer 1 is a constexpr, as the
+    compiler specialises it). ``constexprs`` maps a path (``BLOCK``, ``pair.1``) to an encoded value,
+    ``divisible`` names the pointers and integers that 16 divides. ``grid`` has three numbers,
+    ``options`` holds ``num_warps`` and the like, ``count`` says how often this launch was seen.
     """
 
     kernel: str
@@ -33,6 +36,7 @@ class Launch(TypedDict):
     own: bool
     signature: dict[str, Any]
     constexprs: dict[str, dict[str, Any]]
+    divisible: list[str]
     grid: list[int]
     options: dict[str, Any]
     count: int
@@ -45,8 +49,8 @@ def normalize_grid(grid: Any, arguments: Mapping[str, Any]) -> tuple[int, int, i
         TypeError: it is no sequence of numbers.
         ValueError: it has no or more than three dimensions.
     """
-    value = grid(arguments) if callable(grid) else grid
-    sizes = [x.__index__() for x in value]
+    value: Any = grid(arguments) if callable(grid) else grid
+    sizes = [operator.index(x) for x in value]
     if not 1 <= len(sizes) <= 3:
         msg = f"grid must have 1 to 3 dimensions, got {len(sizes)}"
         raise ValueError(msg)
@@ -56,7 +60,9 @@ def normalize_grid(grid: Any, arguments: Mapping[str, Any]) -> tuple[int, int, i
 
 def encode(value: Any, registry: JitRegistry) -> dict[str, Any]:
     """Encode a compile-time value as ``{"k": kind, "v": value}``; ``opaque`` if it cannot be."""
-    value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
+    tl: Any = internals.module("triton.language")
+    if isinstance(value, tl.constexpr):
+        value = value.value
     if value is None:
         return {"k": "none", "v": None}
     if type(value) is float:
@@ -65,8 +71,9 @@ def encode(value: Any, registry: JitRegistry) -> dict[str, Any]:
         return {"k": type(value).__name__, "v": value}
     if type(value) is tuple:
         return {"k": "tuple", "v": [encode(x, registry) for x in value]}
-    if isinstance(value, internals.module("triton.language").dtype) and not value.is_ptr():
-        return {"k": "dtype", "v": value.name}
+    if isinstance(value, tl.dtype):
+        dtype: Any = value
+        return {"k": "opaque", "v": "pointer"} if dtype.is_ptr() else {"k": "dtype", "v": dtype.name}
     if (index := registry.index_of(value)) >= 0:
         return {"k": "jit", "v": index}
     module, name = getattr(value, "__module__", ""), getattr(value, "__name__", "")
@@ -112,11 +119,14 @@ def parameters(function: Any, cache: dict[Any, tuple[Any, ...]]) -> tuple[Any, .
     """Return Triton's description of the parameters of a jit function, from ``cache`` when it is there."""
     known = cache.get(function.fn)
     if known is None:
-        import inspect
-
         kernel_param = internals.resolve("triton.runtime.jit:KernelParam")
         signature = inspect.signature(function.fn)
-        known = tuple(kernel_param(i, p, False, False) for i, p in enumerate(signature.parameters.values()))
+        hints = getattr(function, "kwargs", None) or vars(function)
+        free, unaligned = (hints.get(x) or () for x in ("do_not_specialize", "do_not_specialize_on_alignment"))
+        known = tuple(
+            kernel_param(i, p, i in free or p.name in free, i in unaligned or p.name in unaligned)
+            for i, p in enumerate(signature.parameters.values())
+        )
         cache[function.fn] = known
     return known
 
@@ -163,6 +173,7 @@ def describe(
         own=own,
         signature=signature,
         constexprs=constexprs,
+        divisible=[p.name for p in params if p.name in bound and _is_divisible(bound[p.name], p)],
         grid=list(grid),
         options={k: v for k, v in kwargs.items() if k not in names and type(v) in _SCALARS and _is_json(v)},
         count=1,
@@ -173,13 +184,22 @@ def _is_json(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
+def _is_divisible(value: Any, param: Any) -> bool:
+    if param.is_constexpr or param.do_not_specialize or param.do_not_specialize_on_alignment:
+        return False
+    if type(value) is int:
+        return value % 16 == 0
+    return hasattr(value, "data_ptr") and value.data_ptr() % 16 == 0
+
+
 def _type_of(value: Any, param: Any) -> Any:
-    if value is None:
+    # A named tuple keeps its methods in the interpreter, which no compiler has seen.
+    if value is None or (isinstance(value, tuple) and type(value) is not tuple):
         return "constexpr"
     if param.annotation_type and type(value) in (bool, int, float):
         return param.annotation_type
     try:
-        kind = internals.resolve("triton.runtime.jit:mangle_type")(value)
+        kind = internals.resolve("triton.runtime.jit:mangle_type")(value, not param.do_not_specialize)
     except TypeError:
         return "constexpr"
     return _as_list(kind)

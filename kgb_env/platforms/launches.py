@@ -52,9 +52,7 @@ class LaunchRecorder:
         """Return the arguments of a launch by parameter name, defaults included."""
         return bind(parameters(function, self._parameters), args, kwargs)
 
-    def record(
-        self, function: Any, bound: dict[str, Any], kwargs: dict[str, Any], grid: tuple[int, int, int]
-    ) -> None:
+    def record(self, function: Any, bound: dict[str, Any], kwargs: dict[str, Any], grid: tuple[int, int, int]) -> None:
         """Count one launch and describe it, unless it was described before."""
         params = parameters(function, self._parameters)
         self.add(describe(function, params, bound, kwargs, grid, self.registry))
@@ -110,7 +108,9 @@ class _WarmKernel:
 
     def __getitem__(self, grid: Any) -> Any:
         def launch(*args: Any, stream: Any = None) -> Any:
-            return self._launch.run(*args, grid=grid, warmup=False, **self._kwargs)
+            given = self._launch.arg_names[: len(args)]
+            rest = {k: v for k, v in self._kwargs.items() if k not in given}
+            return self._launch.run(*args, grid=grid, warmup=False, **rest)
 
         return launch
 
@@ -128,8 +128,7 @@ def _wrap_interpreted() -> None:
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         recorder = _State.recorder
         if warmup:
-            options = {k: v for k, v in kwargs.items() if k not in self.arg_names}
-            return _WarmKernel(self, options)
+            return _WarmKernel(self, kwargs)
         if not recorder.enabled:
             return stock_run(self, *args, grid=grid, warmup=False, **kwargs)
         bound = recorder.arguments(self, args, kwargs)
@@ -204,6 +203,7 @@ def _describe_compiled(kernel: Any, grid: tuple[int, int, int], registry: JitReg
         own=registry.is_own(source.fn),
         signature=dict(source.signature),
         constexprs=constexprs,
+        divisible=[names[p[0]] for p, attributes in source.attrs.items() if attributes and len(p) == 1],
         grid=list(grid),
         options={"num_warps": kernel.metadata.num_warps, "num_stages": kernel.metadata.num_stages},
         count=1,

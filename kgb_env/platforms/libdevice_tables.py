@@ -15,10 +15,6 @@ Array = np.ndarray
 _Real = Callable[..., Array]
 
 
-def _round_half_away(x: Array) -> Array:
-    return np.copysign(np.floor(np.abs(x) + 0.5), x) if np.size(x) else x
-
-
 def _round(x: Array) -> Array:
     # Adding a half rounds up just below one half; a float with no fraction is its own result.
     whole = np.trunc(x)
@@ -27,13 +23,12 @@ def _round(x: Array) -> Array:
 
 def _remainder(x: Array, y: Array) -> Array:
     """IEEE remainder: the quotient is rounded to the nearest even integer."""
-    finite = np.isfinite(x) & ~np.isnan(y) & (y != 0)
-    rest = np.fmod(x, 2 * np.where(np.isinf(y), 1.0, y))
-    half = np.abs(y) / 2
-    rest = np.where(np.abs(rest) > half, rest - np.copysign(np.abs(y), rest), rest)
-    rest = np.where(np.abs(rest) >= half, np.where(np.abs(rest) > half, rest - np.copysign(np.abs(y), rest), rest), rest)
-    rest = np.where(np.isinf(y), x, rest)
-    return np.where(finite, np.copysign(rest, np.where(rest == 0, x, rest)), np.nan)
+    divisor = np.abs(y)
+    rest = np.fmod(np.abs(x), 2 * divisor)
+    over = rest > divisor / 2
+    rest = np.where(over, rest - divisor, rest)
+    rest = np.where(over & (rest >= divisor / 2), rest - divisor, rest)
+    return np.where(np.signbit(x), -rest, rest)
 
 
 def _logb(x: Array) -> Array:
@@ -67,10 +62,6 @@ def _norm(*xs: Array) -> Array:
     return result
 
 
-def _norm4d(*xs: Array) -> Array:
-    return _norm(*xs)
-
-
 FLOATING: dict[str, _Real] = {
     **{
         name: getattr(np, numpy_name)
@@ -101,7 +92,7 @@ FLOATING: dict[str, _Real] = {
     "rhypot": _rnorm,
     "norm3d": _norm,
     "rnorm3d": _rnorm,
-    "norm4d": _norm4d,
+    "norm4d": _norm,
     "rnorm4d": _rnorm,
     "saturate": lambda x: np.where(np.isnan(x), 0.0, np.clip(x, 0.0, 1.0)),
     "round": _round,
@@ -213,13 +204,14 @@ INTEGER: dict[str, Callable[..., Array]] = {
 
 _OPERATIONS: dict[str, Callable[..., Array]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "sqrt": np.sqrt,
-    "rcp": lambda x: 1 / x, "rsqrt": lambda x: 1 / np.sqrt(x), "fma": lambda x, y, z: x * y + z, "fmaf": lambda x, y, z: x * y + z,
+    "rcp": lambda x: 1 / x, "rsqrt": lambda x: 1 / np.sqrt(x),
+    "fma": lambda x, y, z: x * y + z, "fmaf": lambda x, y, z: x * y + z,
 }  # fmt: skip
 _TO_INTEGER = {"rn": np.rint, "rz": np.trunc, "rd": np.floor, "ru": np.ceil}
 
 
 def directed(name: str) -> Callable[[list[Array], np.dtype], Array] | None:
-    """Return the function of a symbol that ends in a rounding mode (``_rn``, ``_rz``, ``_rd``, ``_ru``), or ``None``."""
+    """Return the function of a symbol that ends in a rounding mode (``_rn``, ``_rz``, ``_rd``, ``_ru``) or ``None``."""
     stem, _, mode = name.rpartition("_")
     if mode not in _TO_INTEGER or not stem:
         return None

@@ -130,12 +130,12 @@ def _target() -> Any:
 def _front_end(
     function: Any, launch: Launch | Mapping[str, Any], registry: JitRegistry, context: Any
 ) -> tuple[Any, Any, Any]:
-    source = _source(function, launch, registry)
+    backend = internals.resolve("triton.compiler.compiler:make_backend")(_target())
+    source = _source(function, launch, registry, backend)
     seen: set[object] = set()
     for reached in (function, *source.constants.values()):
         if registry.is_own(reached):
             check_source(reached.fn, registry.filename, seen)
-    backend = internals.resolve("triton.compiler.compiler:make_backend")(_target())
     options = _options(backend, launch)
     internals.resolve("triton._C.libtriton:ir.load_dialects")(context)
     backend.load_dialects(context)
@@ -148,7 +148,7 @@ def _front_end(
     return module, backend, options
 
 
-def _source(function: Any, launch: Launch | Mapping[str, Any], registry: JitRegistry) -> Any:
+def _source(function: Any, launch: Launch | Mapping[str, Any], registry: JitRegistry, backend: Any) -> Any:
     """Build what Triton's compiler takes from a launch."""
     line = _definition_line(function)
     names = function.arg_names
@@ -163,7 +163,9 @@ def _source(function: Any, launch: Launch | Mapping[str, Any], registry: JitRegi
         except ValueError as error:
             raise KernelError(line, f"argument {path!r} of kernel {function.__name__}: {error}", "arguments") from error
     types = {name: _as_tuple(signature[name]) for name in names}
-    return internals.resolve("triton.compiler.compiler:ASTSource")(function, types, constants, {})
+    divisible = {(names.index(name),): backend.parse_attr("D") for name in launch.get("divisible", ()) if name in names}
+    attributes = {path: value for path, value in divisible.items() if path not in constants}
+    return internals.resolve("triton.compiler.compiler:ASTSource")(function, types, constants, attributes)
 
 
 def _as_tuple(kind: Any) -> Any:
@@ -189,7 +191,7 @@ def _explain(error: BaseException, function: Any, registry: JitRegistry) -> tupl
     compilation_error = internals.resolve("triton.compiler.errors:CompilationError")
     by_source = {own.src: own for own in (function, *registry.functions)}
     line, message = _definition_line(function), ""
-    current: BaseException | None = error
+    current: Any = error
     while current is not None:
         if isinstance(current, compilation_error):
             own = by_source.get(current.src)

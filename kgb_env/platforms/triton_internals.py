@@ -173,7 +173,8 @@ def check(mode: Literal["interpret", "compile"], required: dict[str, tuple[str, 
         raise InfrastructureError(msg)
 
 
-_originals: dict[tuple[int, str], Any] = {}
+_originals: dict[tuple[int, str], tuple[Any, Any]] = {}
+"""Identity of an owner and a name -> the owner, kept alive so that its identity stays its own, and what stood there."""
 
 
 def replace(owner: Any, name: str, value: Any) -> Any:
@@ -186,14 +187,15 @@ def replace(owner: Any, name: str, value: Any) -> Any:
         msg = f"Triton {version()}: {getattr(owner, '__name__', owner)} has no {name} to replace"
         raise InfrastructureError(msg)
     before = vars(owner)[name] if name in vars(owner) else getattr(owner, name)
-    _originals.setdefault((id(owner), name), before)
+    _originals.setdefault((id(owner), name), (owner, before))
     setattr(owner, name, value)
     return before
 
 
 def original(owner: Any, name: str) -> Any:
     """Return what stood at ``owner.name`` before the first :func:`replace`."""
-    return _originals.get((id(owner), name), getattr(owner, name, None))
+    known = _originals.get((id(owner), name))
+    return getattr(owner, name, None) if known is None else known[1]
 
 
 def extend(owner: Any, name: str, value: Callable[..., Any]) -> None:

@@ -6,6 +6,7 @@ from ..errors import UnsupportedError
 
 __all__ = ["NoDriver", "UnsupportedFeature", "refuse_device_queries", "unsupported_reason"]
 
+_DRIVER = "driver query"
 _TORCH_CUDA_QUERIES = (
     "current_device",
     "current_stream",
@@ -41,7 +42,7 @@ class NoDriver:
             UnsupportedFeature: always.
         """
         detail = f"triton.runtime.driver.active.{name}"
-        raise UnsupportedFeature("driver query", detail)
+        raise UnsupportedFeature(_DRIVER, detail)
 
 
 def unsupported_reason(error: BaseException) -> str | None:
@@ -69,6 +70,6 @@ def refuse_device_queries() -> None:
 
 def _refusal(what: str) -> object:
     def refuse(*_args: object, **_kwargs: object) -> None:
-        raise UnsupportedFeature("driver query", what)
+        raise UnsupportedFeature(_DRIVER, what)
 
     return refuse

@@ -17,6 +17,9 @@
     seccomp             threads, processes, sockets, ptrace, other kernel attacks yes
 
 What is prepared once in the zygote costs a worker nothing; entering everything takes about two milliseconds.
+
+Not bounded: memory of all workers together (a machine-wide matter, for a control group around the judge); what a
+worker can learn without opening a file (whether a path exists, its size); time that a neighbour takes from the caches.
 """
 
 from __future__ import annotations
@@ -171,7 +174,7 @@ def prepare(
         missing["pid_namespace"] = f"{zygote.reason}; instead, the zygote kills stray descendants when a worker ends"
     if not zygote.isolated:
         for layer in ("network_namespace", "ipc_namespace", "mount_namespace"):
-            missing[layer] = zygote.reason
+            missing[layer] = "this machine forbids namespaces; see pid_namespace"
     rules = None
     try:
         grants = readable.worker_grants(package, readable_paths, writable_paths, executable_paths)

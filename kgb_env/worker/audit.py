@@ -4,7 +4,9 @@ Two modes side by side. The dispatch mode sees each ATen operator, however it wa
 what never becomes an operator: ``numpy()``, ``tolist()``, DLPack, storages. Both ask the list of helpers.
 
 Each mode is off while its own handler calls on, so a handler must not let code of the submission run: arguments are
-plain values only (no ``__index__`` of one's own), and cyclic garbage is not collected meanwhile (no finalisers).
+plain values only (no ``__index__`` of one's own), and cyclic garbage is not collected any more: a generator in a
+cycle would run its ``finally`` at a time of the collector's choosing, in a handler or after the audit. The process
+that runs a submission is short-lived.
 """
 
 from __future__ import annotations
@@ -21,7 +23,15 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 from kgb_env.operators.helpers import Helpers, allowed, groups
 from kgb_env.worker.offences import AuditViolation, Offences
 
-__all__ = ["MAX_SEED_ELEMENTS", "MAX_TABLE_ELEMENTS", "Audit", "AuditViolation", "operator_name", "warm"]
+__all__ = [
+    "MAX_SEED_ELEMENTS",
+    "MAX_TABLE_ELEMENTS",
+    "Audit",
+    "AuditViolation",
+    "operator_name",
+    "plain_answer",
+    "warm",
+]
 
 MAX_TABLE_ELEMENTS = 4096
 """Largest table that a helper of the group ``index`` may make."""
@@ -65,7 +75,10 @@ def _table(helpers: Helpers) -> _Table:
 
 
 class Audit:
-    """Context manager; enter it inside the mounted function, right around the call of the submission."""
+    """Context manager; enter it inside the mounted function, right around the call of the submission.
+
+    It switches the collector of cyclic garbage off and leaves it off.
+    """
 
     def __init__(self, helpers: Helpers, filename: str) -> None:
         """Allow these helpers; report lines of that file."""
@@ -76,7 +89,6 @@ class Audit:
         self.reading = False
         self._function = _FunctionMode(self)
         self._dispatch = _DispatchMode(self)
-        self._collecting = False
 
     @property
     def violations(self) -> list[dict[str, Any]]:
@@ -84,27 +96,26 @@ class Audit:
         return self.offences.found
 
     def __enter__(self) -> Audit:
-        self._collecting = gc.isenabled()
         gc.disable()
         self._dispatch.__enter__()
         self._function.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
-            self._check_modes()
-            self._function.__exit__(kind, error, trace)
-            self._dispatch.__exit__(kind, error, trace)
-        finally:
-            if self._collecting:
-                gc.enable()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._check_modes()
+        self._function.__exit__(kind, error, trace)
+        self._dispatch.__exit__(kind, error, trace)
 
     def _check_modes(self) -> None:
         depth = torch._C._len_torch_function_stack()
         functions_on = depth > 0 and torch._C._get_function_stack_at(depth - 1) is self._function
         stack = _get_current_dispatch_mode_stack()
         if not (functions_on and stack and stack[-1] is self._dispatch and torch._C._is_torch_function_enabled()):
-            self.offences.refuse("audit-disabled", "the audit was switched off", "leave PyTorch's modes alone", hack=True)
+            self.offences.refuse(
+                "audit-disabled", "the audit was switched off", "leave PyTorch's modes alone", hack=True
+            )
 
     def check_arguments(self, name: str, values: Any, depth: int = 0) -> None:
         """Refuse arguments that could run code of their own: anything but plain values and containers of them."""
@@ -118,8 +129,39 @@ class Audit:
                 self.check_arguments(name, (value.start, value.stop, value.step), depth + 1)
             else:
                 self.offences.refuse(
-                    "odd-argument", f"`{name}` with a {kind.__name__}", "pass plain numbers, strings, dtypes and tensors"
+                    "odd-argument",
+                    f"`{name}` with a {kind.__name__}",
+                    "pass plain numbers, strings, dtypes and tensors",
                 )
+
+
+def _contents(name: str, args: Any, kwargs: Any) -> tuple[Any, ...]:
+    """Return what a table is made of: all arguments but the tensor that ``new_tensor`` or ``as_tensor`` begins with."""
+    skipped = name in ("new_tensor", "as_tensor") and bool(args) and isinstance(args[0], torch.Tensor)
+    return (*args[skipped:], *kwargs.values())
+
+
+def _holds_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) or (isinstance(value, list | tuple) and any(map(_holds_tensor, value)))
+
+
+def plain_answer(answer: Any) -> Any:
+    """Return an answer of plain values and containers, the same as ``answer``; call it inside the audit.
+
+    What comes back from a submission is looked at by code that no audit watches. Were it an object of the
+    submission's own, its methods would run there. Subclasses of ``tuple`` and ``list`` become plain ones.
+
+    Raises:
+        TypeError: some part is neither a tensor nor a plain value.
+    """
+    if type(answer) in (torch.Tensor, int, float, bool, complex, type(None), torch.dtype, torch.Size):
+        return answer
+    if isinstance(answer, tuple):
+        return tuple(plain_answer(part) for part in tuple.__iter__(answer))
+    if isinstance(answer, list):
+        return [plain_answer(part) for part in list.__iter__(answer)]
+    msg = f"a {type(answer).__name__} was returned; return tensors, numbers, or tuples and lists of them"
+    raise TypeError(msg)
 
 
 def warm() -> None:
@@ -144,6 +186,8 @@ class _FunctionMode(TorchFunctionMode):
         audit.check_arguments(name, args)
         if kwargs:
             audit.check_arguments(name, kwargs.values())
+        if name in audit.table.tables and _holds_tensor(_contents(name, args, kwargs or {})):
+            audit.offences.refuse("tensor-in-table", f"`{name}` of tensors", "tables are made of Python numbers only")
         if name in ("item", "random_") and audit.table.seeds_only:
             return self._seed(name, func, args, kwargs or {})
         result = func(*args, **kwargs) if kwargs else func(*args)
@@ -156,7 +200,9 @@ class _FunctionMode(TorchFunctionMode):
         audit, tensor = self._audit, args[0]
         if name == "item":
             if not any(tensor is seed for seed in audit.drawn):
-                audit.offences.refuse("host-read", "`item` of a tensor that is no drawn seed", "pass the tensor to a kernel")
+                audit.offences.refuse(
+                    "host-read", "`item` of a tensor that is no drawn seed", "pass the tensor to a kernel"
+                )
             audit.reading = True
             try:
                 return func(*args, **kwargs)
@@ -188,7 +234,7 @@ class _DispatchMode(TorchDispatchMode):
 
 @functools.cache
 def operator_name(func: Any) -> str:
-    """Return ``add.Tensor`` for ``aten::add.Tensor``; a default overload has no suffix, other namespaces keep theirs."""
+    """Return ``add.Tensor`` for ``aten::add.Tensor``; defaults have no suffix, other namespaces keep theirs."""
     name = func._schema.name.removeprefix("aten::")
     return f"{name}.{func._overloadname}" if func._overloadname != "default" else name
 

@@ -31,7 +31,10 @@ PREFIX = "kgb_facade."
 _SAFE: dict[str, Any] = {
     "contextlib.contextmanager": safe_stdlib.contextmanager,
     "functools.wraps": safe_stdlib.wraps,
-    **{f"dataclasses.{n}": getattr(safe_stdlib, n) for n in "asdict astuple dataclass field fields replace".split()},
+    **{
+        f"dataclasses.{n}": getattr(safe_stdlib, n)
+        for n in ["asdict", "astuple", "dataclass", "field", "fields", "replace"]
+    },
 }
 
 
@@ -152,7 +155,9 @@ def _ask_driver(path: str, *args: Any) -> Any:
 def _tensor_class(offences: Offences) -> Any:
     def refuse(what: str) -> Any:
         return offences.refuse(
-            "forbidden-attribute", what, "`torch.Tensor` is for annotations and isinstance; make tensors with `torch.empty`"
+            "forbidden-attribute",
+            what,
+            "`torch.Tensor` is for annotations and isinstance; make tensors with `torch.empty`",
         )
 
     class TensorType(type):
@@ -179,7 +184,12 @@ def _harmless(name: str) -> type:
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs) if self.function else args[0]
 
-    held = {"__init__": __init__, "__call__": __call__, "__enter__": lambda self: None, "__exit__": lambda self, *_: None}
+    held = {
+        "__init__": __init__,
+        "__call__": __call__,
+        "__enter__": lambda self: None,
+        "__exit__": lambda self, *_: None,
+    }
     return type(name, (), held)
 
 

@@ -17,12 +17,10 @@ import torch
 from kgb_env.operators.helpers import Helpers
 from kgb_env.worker import names
 from kgb_env.worker.facade import PREFIX, Facades
+from kgb_env.worker.names import MODULE_NAME
 from kgb_env.worker.offences import FenceViolation, Offences
 
-__all__ = ["MODULE_NAME", "FenceViolation", "load", "violations"]
-
-MODULE_NAME = "kgb_submission"
-"""``__name__`` of a loaded submission, and ``__module__`` of its classes."""
+__all__ = ["FenceViolation", "load", "violations"]
 
 _STORE_GUARD = "__kgb_store__"
 _REMEDY = "this name is not available to submissions"
@@ -76,9 +74,10 @@ def _refuse_names(tree: ast.AST, offences: Offences) -> None:
             found = list(node.kwd_attrs)
         elif isinstance(node, ast.ImportFrom):
             found = [alias.name for alias in node.names]
-        elif isinstance(node, ast.Name) and names.is_dunder(node.id) and node.id not in names.DUNDER_NAMES:
-            hack = node.id in names.FRAME_NAMES
-            offences.refuse("dunder-name", f"`{node.id}`", _REMEDY, hack=hack, line=node.lineno)
+        for name in names.identifiers(node):
+            if names.is_dunder(name) and name not in names.DUNDER_NAMES:
+                hack = name in names.FRAME_NAMES or name.startswith("__torch_")
+                offences.refuse("dunder-name", f"`{name}`", _REMEDY, hack=hack, line=getattr(node, "lineno", 0))
         for name in found:
             rule = names.forbidden_attribute(name, own=True, from_super=True)
             if rule:
@@ -101,7 +100,9 @@ def _builtins(facades: Facades, offences: Offences) -> dict[str, Any]:
     """Return the builtins of a submission."""
 
     def refuse(rule: str, what: str) -> Any:
-        return offences.refuse(rule, what, "submissions cannot reach this; write a Triton kernel", hack=rule == "frame-access")
+        return offences.refuse(
+            rule, what, "submissions cannot reach this; write a Triton kernel", hack=rule == "frame-access"
+        )
 
     def check(target: Any, name: Any) -> str:
         if type(name) is not str:
@@ -208,7 +209,9 @@ def _type_class(class_of: Any) -> Any:
 
 
 def _make_class(refuse: Any, name: str, bases: tuple[type, ...], held: dict[str, Any], **kwargs: Any) -> Any:
-    bad = [n for n in held if type(n) is not str or (names.is_dunder(n) and n not in names.OWN_DUNDERS | {"__module__"})]
+    bad = [
+        n for n in held if type(n) is not str or (names.is_dunder(n) and n not in names.OWN_DUNDERS | {"__module__"})
+    ]
     if bad:
         refuse("dunder-attribute", f"a class with {bad[0]!r}")
     return type(name, bases, {"__module__": MODULE_NAME, **held}, **kwargs)

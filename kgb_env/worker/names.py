@@ -7,6 +7,9 @@ fence's ``getattr``. Both ask :func:`forbidden_attribute`; standard library only
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 __all__ = [
     "BUILTINS",
     "DUNDER_NAMES",
@@ -16,52 +19,62 @@ __all__ = [
     "INNER_NAMES",
     "INTERPRETER_GLOBALS",
     "MODULES",
+    "MODULE_NAME",
     "OWN_DUNDERS",
     "STDLIB",
     "TRITON",
     "forbidden_attribute",
+    "identifiers",
     "is_dunder",
     "reaches",
 ]
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 STDLIB: dict[str, frozenset[str]] = {
     "__future__": frozenset({"annotations", "division", "print_function", "absolute_import", "generator_stop"}),
     "collections": frozenset({"ChainMap", "Counter", "OrderedDict", "abc", "defaultdict", "deque", "namedtuple"}),
-    "collections.abc": frozenset(
-        "Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView Mapping MutableMapping "
-        "MutableSequence MutableSet Reversible Sequence Set Sized ValuesView".split()
+    "collections.abc": _words(
+        "Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView Mapping "
+        "MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView"
     ),
-    "contextlib": frozenset({"AbstractContextManager", "ExitStack", "closing", "contextmanager", "nullcontext", "suppress"}),
+    "contextlib": frozenset(
+        {"AbstractContextManager", "ExitStack", "closing", "contextmanager", "nullcontext", "suppress"}
+    ),
     "dataclasses": frozenset({"FrozenInstanceError", "asdict", "astuple", "dataclass", "field", "fields", "replace"}),
     "enum": frozenset({"Enum", "Flag", "IntEnum", "IntFlag", "StrEnum", "auto", "unique"}),
     "functools": frozenset({"cache", "cached_property", "cmp_to_key", "lru_cache", "partial", "reduce", "wraps"}),
-    "itertools": frozenset(
-        "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse "
-        "groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest".split()
+    "itertools": _words(
+        "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile "
+        "filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest"
     ),
-    "math": frozenset(
-        "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2 expm1 "
-        "fabs factorial floor fma fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma "
-        "log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt sumprod tan tanh tau "
-        "trunc ulp".split()
+    "math": _words(
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2 "
+        "expm1 fabs factorial floor fma fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm "
+        "ldexp lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt "
+        "sumprod tan tanh tau trunc ulp"
     ),
-    "typing": frozenset(
-        "AbstractSet Annotated Any AnyStr Callable ClassVar Collection Container DefaultDict Deque Dict Final FrozenSet "
-        "Generator Generic Hashable Iterable Iterator List Literal LiteralString Mapping MutableMapping MutableSequence "
-        "NamedTuple NewType NoReturn Never Optional OrderedDict ParamSpec Protocol Reversible Self Sequence Set Sized "
-        "SupportsFloat SupportsIndex SupportsInt TYPE_CHECKING Tuple Type TypeAlias TypeVar Union cast final overload".split()
+    "typing": _words(
+        "AbstractSet Annotated Any AnyStr Callable ClassVar Collection Container DefaultDict Deque Dict Final "
+        "FrozenSet Generator Generic Hashable Iterable Iterator List Literal LiteralString Mapping MutableMapping "
+        "MutableSequence NamedTuple NewType NoReturn Never Optional OrderedDict ParamSpec Protocol Reversible Self "
+        "Sequence Set Sized SupportsFloat SupportsIndex SupportsInt TYPE_CHECKING Tuple Type TypeAlias TypeVar "
+        "Union cast final overload"
     ),
 }
 """What is handed out of each module of the standard library. Left out is what evaluates text
 (``get_type_hints``, ``make_dataclass``, ``TypedDict``) or copies the dictionary of whatever it is given
 (``update_wrapper``, ``singledispatch``)."""
 
-TRITON = frozenset(
-    "CompilationError Config InterpreterError OutOfResources TritonError __version__ autotune cdiv constexpr_function "
-    "heuristics jit language must_use_result next_power_of_2 reinterpret set_allocator "
+TRITON = _words(
+    "CompilationError Config InterpreterError OutOfResources TritonError __version__ autotune cdiv "
+    "constexpr_function heuristics jit language must_use_result next_power_of_2 reinterpret set_allocator "
     "runtime.driver.active.get_active_torch_device runtime.driver.active.get_current_device "
     "runtime.driver.active.get_current_target runtime.driver.active.utils.get_device_properties "
-    "tools.tensor_descriptor.TensorDescriptor".split()
+    "tools.tensor_descriptor.TensorDescriptor"
 )
 """Names under ``triton.``, dotted where they lie deeper."""
 
@@ -89,66 +102,90 @@ MODULES = frozenset(STDLIB) | {
 HACK_MODULES = frozenset({"ctypes", "_ctypes", "cffi", "_testcapi", "_testinternalcapi", "ptrace", "pyinjector"})
 """Modules that no honest wrapper has a use for; importing one counts as an attack."""
 
-BUILTINS = frozenset(
+BUILTINS = _words(
     "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup BufferError BytesWarning "
-    "DeprecationWarning EOFError Ellipsis EnvironmentError Exception ExceptionGroup False FloatingPointError FutureWarning "
-    "GeneratorExit IOError ImportError ImportWarning IndexError KeyError KeyboardInterrupt LookupError MemoryError "
-    "ModuleNotFoundError NameError None NotImplemented NotImplementedError OSError OverflowError "
-    "PendingDeprecationWarning RecursionError ReferenceError ResourceWarning RuntimeError RuntimeWarning StopAsyncIteration "
-    "StopIteration SyntaxError SystemError SystemExit TabError TimeoutError True TypeError UnboundLocalError "
-    "UnicodeDecodeError UnicodeEncodeError UnicodeError UnicodeTranslateError UnicodeWarning UserWarning ValueError Warning "
-    "ZeroDivisionError __build_class__ __debug__ abs all any ascii bin bool bytearray bytes callable chr classmethod "
-    "complex dict divmod enumerate filter float format frozenset hash hex id int isinstance issubclass iter len list map max "
-    "memoryview min next object oct ord pow print property range repr reversed round set slice sorted staticmethod str sum "
-    "super tuple zip".split()
+    "DeprecationWarning EOFError Ellipsis EnvironmentError Exception ExceptionGroup False FloatingPointError "
+    "FutureWarning GeneratorExit IOError ImportError ImportWarning IndexError KeyError KeyboardInterrupt "
+    "LookupError MemoryError ModuleNotFoundError NameError None NotImplemented NotImplementedError OSError "
+    "OverflowError PendingDeprecationWarning RecursionError ReferenceError ResourceWarning RuntimeError "
+    "RuntimeWarning StopAsyncIteration StopIteration SyntaxError SystemError SystemExit TabError TimeoutError "
+    "True TypeError UnboundLocalError UnicodeDecodeError UnicodeEncodeError UnicodeError UnicodeTranslateError "
+    "UnicodeWarning UserWarning ValueError Warning ZeroDivisionError __build_class__ __debug__ abs all any "
+    "ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float format "
+    "frozenset hash hex id int isinstance issubclass iter len list map max memoryview min next object oct ord "
+    "pow print property range repr reversed round set slice sorted staticmethod str sum super tuple zip"
 )
 """Builtins that are handed out as they are; ``getattr``, ``setattr``, ``delattr``, ``hasattr``, ``type`` and
 ``__import__`` come guarded, the others not at all."""
 
-FRAME_NAMES = frozenset(
-    "ag_await ag_code ag_frame co_code co_consts co_filename co_names cr_await cr_code cr_frame cr_origin f_back f_builtins "
-    "f_code f_globals f_lineno f_locals f_trace func_code func_globals gi_code gi_frame gi_yieldfrom tb_frame tb_lasti tb_next "
-    "__builtins__ __closure__ __code__ __globals__ __subclasses__ __traceback__ __mro__ __bases__ __base__ "
-    "__loader__ __spec__ __import__ __getattribute__ __reduce__ __reduce_ex__ __wrapped__ __self__ __func__".split()
+FRAME_NAMES = _words(
+    "ag_await ag_code ag_frame co_code co_consts co_filename co_names cr_await cr_code cr_frame cr_origin "
+    "f_back f_builtins f_code f_globals f_lineno f_locals f_trace func_code func_globals gi_code gi_frame "
+    "gi_yieldfrom tb_frame tb_lasti tb_next __builtins__ __closure__ __code__ __globals__ __subclasses__ "
+    "__traceback__ __mro__ __bases__ __base__ __loader__ __spec__ __import__ __getattribute__ __reduce__ "
+    "__reduce_ex__ __wrapped__ __self__ __func__"
 )
 """Ways out of one's own namespace; naming one is evidence of an attack."""
 
-INNER_NAMES = frozenset(
-    "ASTSource CompiledKernel InterpretedFunction add_pre_run_hook as_subclass ast_transformer builtins core create_binder device_caches "
-    "extern_elementwise get_capture_scope inspect interpreter_builder interpreter_semantic ir knobs module_from_spec modules "
-    "pkgutil pre_run_hooks raw_src rewrite rewriter rewritten_fn semantic target_info tl typing used_global_vals".split()
+INNER_NAMES = _words(
+    "ASTSource CompiledKernel InterpretedFunction add_pre_run_hook as_subclass ast_transformer builtins core "
+    "create_binder device_caches extern_elementwise get_capture_scope handle inspect interpreter_builder "
+    "interpreter_semantic ir knobs module_from_spec modules pkgutil pre_run_hooks raw_src rewrite rewriter "
+    "rewritten_fn semantic target_info tl typing used_global_vals"
 )
 """Public attributes of Triton's objects that lead out of the language: modules that its own modules import, and
 the works of the launcher and the interpreter."""
 
-INTERPRETER_GLOBALS = frozenset(
-    "ASTTransformer FunctionRewriter GridExecutor InterpretedFunction InterpreterBuilder TensorHandle ast inspect "
-    "interpreter_builder interpreter_semantic np numpy textwrap".split()
+INTERPRETER_GLOBALS = _words(
+    "ASTTransformer FunctionRewriter GridExecutor InterpretedFunction InterpreterBuilder TensorHandle ast "
+    "inspect interpreter_builder interpreter_semantic np numpy textwrap"
 )
 """Names that Triton's interpreter puts into a kernel's namespace; no kernel may use them."""
 
-OWN_DUNDERS = frozenset(
-    "__abs__ __add__ __all__ __and__ __author__ __bool__ __call__ __contains__ __copy__ __delattr__ __delitem__ __divmod__ "
-    "__doc__ __enter__ __eq__ __exit__ __float__ __floordiv__ __format__ __ge__ __get__ __getattr__ __getitem__ __gt__ "
-    "__hash__ __iadd__ __iand__ __ifloordiv__ __ilshift__ __imod__ __imul__ __index__ __init__ __init_subclass__ __int__ "
-    "__invert__ __ior__ __irshift__ __isub__ __iter__ __itruediv__ __ixor__ __le__ __len__ __lshift__ __lt__ __match_args__ "
-    "__matmul__ __missing__ __mod__ __mul__ __name__ __ne__ __neg__ __new__ __next__ __or__ __pos__ __post_init__ __pow__ "
-    "__qualname__ __radd__ __rand__ __repr__ __reversed__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ "
-    "__round__ __rpow__ __rrshift__ __rshift__ __rsub__ __rtruediv__ __rxor__ __set__ __set_name__ __setattr__ __setitem__ "
-    "__slots__ __str__ __sub__ __truediv__ __version__ __xor__ __delete__ __class_getitem__ __test__".split()
+OWN_DUNDERS = _words(
+    "__abs__ __add__ __all__ __and__ __author__ __bool__ __call__ __contains__ __copy__ __delattr__ "
+    "__delitem__ __divmod__ __doc__ __enter__ __eq__ __exit__ __float__ __floordiv__ __format__ __ge__ __get__ "
+    "__getattr__ __getitem__ __gt__ __hash__ __iadd__ __iand__ __ifloordiv__ __ilshift__ __imod__ __imul__ "
+    "__index__ __init__ __init_subclass__ __int__ __invert__ __ior__ __irshift__ __isub__ __iter__ "
+    "__itruediv__ __ixor__ __le__ __len__ __lshift__ __lt__ __match_args__ __matmul__ __missing__ __mod__ "
+    "__mul__ __name__ __ne__ __neg__ __new__ __next__ __or__ __pos__ __post_init__ __pow__ __qualname__ "
+    "__radd__ __rand__ __repr__ __reversed__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ "
+    "__round__ __rpow__ __rrshift__ __rshift__ __rsub__ __rtruediv__ __rxor__ __set__ __set_name__ __setattr__ "
+    "__setitem__ __slots__ __str__ __sub__ __truediv__ __version__ __xor__ __delete__ __class_getitem__ "
+    "__test__"
 )
 """Special names that a submission's own classes and module may define."""
 
 DUNDER_NAMES = OWN_DUNDERS | {"__debug__", "__file__", "__future__"}
 """Special names that may stand alone in the source."""
 
-FOREIGN_DUNDERS = frozenset({"__doc__", "__name__", "__qualname__", "__version__", "_asdict", "_fields", "_make", "_replace"})
+FOREIGN_DUNDERS = frozenset(
+    {"__doc__", "__name__", "__qualname__", "__version__", "_asdict", "_fields", "_make", "_replace"}
+)
 """Attributes with underscores that may be read of any object: texts, and the interface of named tuples."""
 
-_SUPER = frozenset(
-    "__call__ __contains__ __enter__ __eq__ __exit__ __getitem__ __hash__ __init__ __init_subclass__ __iter__ __len__ "
-    "__missing__ __new__ __post_init__ __repr__ __setitem__ __str__".split()
+MODULE_NAME = "kgb_submission"
+"""``__name__`` of a loaded submission, and ``__module__`` of its classes and functions."""
+
+_SUPER = _words(
+    "__call__ __contains__ __enter__ __eq__ __exit__ __getitem__ __hash__ __init__ __init_subclass__ __iter__ "
+    "__len__ __missing__ __new__ __post_init__ __repr__ __setitem__ __str__"
 )
+
+_IDENTIFIERS: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.AsyncFunctionDef: ("name",),
+    ast.ClassDef: ("name",),
+    ast.ExceptHandler: ("name",),
+    ast.FunctionDef: ("name",),
+    ast.Global: ("names",),
+    ast.MatchAs: ("name",),
+    ast.MatchMapping: ("rest",),
+    ast.MatchStar: ("name",),
+    ast.Name: ("id",),
+    ast.Nonlocal: ("names",),
+    ast.alias: ("asname",),
+    ast.arg: ("arg",),
+}
 
 
 def is_dunder(name: str) -> bool:
@@ -173,6 +210,16 @@ def forbidden_attribute(name: str, *, own: bool = False, from_super: bool = Fals
     if is_dunder(name):
         return None if from_super and name in _SUPER else "dunder-attribute"
     return None if own else "underscore-attribute"
+
+
+def identifiers(node: ast.AST) -> Iterator[str]:
+    """Return the names that a node binds, or reads on its own: all identifiers but attributes, keywords and imports."""
+    for field in _IDENTIFIERS.get(type(node), ()):
+        value = getattr(node, field)
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from value
 
 
 def reaches(path: str, names: frozenset[str]) -> bool:

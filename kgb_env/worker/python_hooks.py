@@ -69,7 +69,7 @@ _installed: list[Callable[..., None]] = []
 _compilers: list[bool] = [False]
 _busy = threading.local()
 _TRITON = f"{os.sep}triton{os.sep}"
-_STANDARD = os.path.dirname(os.__file__) + os.sep
+_STANDARD = os.__file__.removesuffix("os.py")
 
 
 def violations() -> list[dict[str, Any]]:
@@ -137,7 +137,9 @@ def _triton_compiles() -> bool:
 
 
 def _refuse(event: str, what: str) -> None:
-    _offences.refuse("process-access", f"{what} ({event})", "a submission computes on its arguments, nothing else", hack=True)
+    _offences.refuse(
+        "process-access", f"{what} ({event})", "a submission computes on its arguments, nothing else", hack=True
+    )
 
 
 def _called_by_submission() -> bool:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, ClassVar, get_origin
 
+from kgb_env.worker.names import MODULE_NAME
+
 __all__ = ["Field", "asdict", "astuple", "contextmanager", "dataclass", "field", "fields", "replace", "wraps"]
 
 _MISSING = dataclasses.MISSING
@@ -23,7 +25,7 @@ def wraps(wrapped: Any, *_: Any, **__: Any) -> Callable[[Any], Any]:
     """Like ``functools.wraps``, but copies only name, module and docstring, and only onto functions."""
 
     def decorate(wrapper: Any) -> Any:
-        if type(wrapper) is FunctionType:
+        if type(wrapper) is FunctionType and wrapper.__module__ == MODULE_NAME:
             for name in ("__name__", "__qualname__", "__doc__"):
                 text = getattr(wrapped, name, None)
                 if type(text) is str:
@@ -84,7 +86,7 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
     """Like ``dataclasses.dataclass``, made of closures instead of text; slots and weak references are ignored."""
     if cls is None:
         return lambda owner: dataclass(owner, **options)
-    if type(cls) is not type:
+    if type(cls) is not type or cls.__module__ != MODULE_NAME:
         msg = "dataclass takes a class of your own"
         raise TypeError(msg)
     found = _collect(cls, options.get("kw_only", False))

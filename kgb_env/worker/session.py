@@ -136,7 +136,8 @@ class Session:
                 self._told.add(key)
                 self._reporter.write("launch", launch=facts)
         if self._recorder.dropped:
-            self._tell_violations([offence("too-many-signatures", "more than 1000 distinct launches in a call")], "audit")
+            what = "more than 1000 distinct launches in a call"
+            self._tell_violations([offence("too-many-signatures", what)], "audit")
         if self._recorder.bypassed:
             what = "a kernel was run without its launcher"
             self._tell_violations([offence("launcher-bypassed", what, hack=True)], "audit")
@@ -145,4 +146,3 @@ class Session:
         for violation in violations:
             self._reporter.write("violation", layer=layer, **violation)
         violations.clear()
-

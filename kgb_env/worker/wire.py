@@ -40,9 +40,9 @@ HEADER = 16
 """Bytes in front: offset and length of the JSON header, 8 each."""
 
 _NAMES = (
-    "float16 bfloat16 float32 float64 float8_e4m3fn float8_e5m2 complex64 complex128 "
-    "bool uint8 int8 int16 uint16 int32 uint32 int64 uint64"
-).split()
+    *("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "complex64", "complex128"),
+    *("bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
+)
 DTYPES: Mapping[str, torch.dtype] = {name: getattr(torch, name) for name in _NAMES}
 """Every dtype that travels, by name."""
 _BY_DTYPE = {dtype: name for name, dtype in DTYPES.items()}
@@ -170,7 +170,8 @@ def decode(value: Any, memory: mmap.mmap, opened: Opened, generator: Any) -> Any
     """Inverse of :func:`encode` in the worker; ``generator(seed)`` supplies random generators."""
     if not isinstance(value, dict):
         return value
-    kind, inner = value["t"], value.get("v")
+    kind: str = value["t"]
+    inner: Any = value.get("v")
     if kind == "tensor":
         ref = TensorRef.from_wire(value)
         opened.tensors.append((ref, ref.open(memory)))

@@ -15,7 +15,7 @@ from kgb_env import operators
 from kgb_env.judge import bounds
 from kgb_env.operators.aten import creation, indexing, matmul, pointwise, random, reduction, shape
 from kgb_env.operators.cublas import level1, level3
-from kgb_env.operators.model import Call, GeneratorSpec
+from kgb_env.operators.model import Bounded, Call, GeneratorSpec
 from kgb_env.operators.vllm import cache, moe, norm
 
 DATA = Path(__file__).parents[1] / "data"
@@ -85,7 +85,8 @@ def test_bernoulli() -> None:
 def test_rms_norm() -> None:
     x, w = floats(1, 2, 3, 4, dtype=torch.float16), floats(1, 0.5, 2, 1, dtype=torch.float16)
     answer = norm.rms_norm(torch.empty(4), x.view(1, 4), w, 1e-6)
-    assert torch.allclose(answer.value, torch.tensor([[0.3652, 0.3652, 2.1909, 1.4606]], dtype=torch.float64), atol=1e-4)
+    exact = torch.tensor([[0.3652, 0.3652, 2.1909, 1.4606]], dtype=torch.float64)
+    assert torch.allclose(answer.value, exact, atol=1e-4)
     assert answer.steps == 2
 
 
@@ -167,6 +168,7 @@ def test_vllms_own_outputs_are_right(name: str, call: Call, outputs: dict[str, t
     found = outputs if operator.normalise is None else operator.normalise(outputs, call)
     assert set(expected) == set(outputs)
     for key, answer in expected.items():
+        assert isinstance(answer, Bounded)
         check = bounds.build(answer, found[key].dtype, operator.tolerance, "D1", None)
         seen = bounds.look(check, found[key])
         assert bool(seen.right.all()), (key, seen.share)

@@ -26,7 +26,7 @@ def test_quickstart() -> None:
 
 def test_readme() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (program,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    (program,) = re.findall(r"^```python\n(.*?)^```$", text, re.S | re.M)
     first, wrong, right = run("-c", program).splitlines()
     assert first == "# Write `aten::mm` as a Triton kernel"
     assert wrong.startswith("wrong_value 0.")
@@ -37,5 +37,5 @@ def test_readme() -> None:
 def test_readme_has_exactly_two_commands_for_setting_up() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     section = text.split("## Set up\n")[1].split("\n## ")[0]
-    (commands,) = re.findall(r"```\n(.*?)```", section, re.S)
+    (commands,) = re.findall(r"^```\n(.*?)^```$", section, re.S | re.M)
     assert commands.splitlines() == ["make demo", "make test"]

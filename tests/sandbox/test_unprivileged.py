@@ -33,9 +33,7 @@ def python() -> Iterator[list[str]]:
     with tempfile.TemporaryDirectory(prefix="kgb-python-", dir="/tmp") as folder:
         pathlib.Path(folder).chmod(0o755)
         root, version = pathlib.Path(folder), f"python{sys.version_info.major}.{sys.version_info.minor}"
-        skip = shutil.ignore_patterns(
-            "test", "site-packages", "dist-packages", "__pycache__", "config-*", "idlelib", "tkinter"
-        )
+        skip = shutil.ignore_patterns("test", "site-packages", "dist-packages", "config-*", "idlelib", "tkinter")
         shutil.copytree(sysconfig.get_path("stdlib"), root / "lib" / version, ignore=skip, symlinks=False)
         (root / "bin").mkdir()
         shutil.copy(os.path.realpath(sys.executable), root / "bin" / version)

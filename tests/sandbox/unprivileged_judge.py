@@ -85,7 +85,7 @@ def main() -> None:
         found["standard"] = ""
     except ConfinementError as error:
         found["standard"] = str(error)
-    end("deep")
+    end("deep", count=100)
     end("fill", Limits(file_bytes=1 << 20, cpu_seconds=1), size=1000, count=200)
     folder = pathlib.Path(zygote._process.folder)
     left = [str(path) for path in folder.iterdir()]

@@ -1,5 +1,7 @@
 """Loads sources through the fence, each in a fork, and prints what came of them; or walks what the fence hands out."""
 
+# ruff: noqa: E501 - tables
+
 from __future__ import annotations
 
 import builtins
@@ -21,7 +23,10 @@ from kgb_env.worker import facade, fence, names
 from kgb_env.worker.offences import FenceViolation, Offences
 
 ALLOWED = helpers.allowed(frozenset(), frozenset({"rng_seed", "host_read"}))
-EVIL = {id(getattr(builtins, name)) for name in ("exec", "eval", "open", "compile", "__import__", "getattr", "setattr", "vars")}
+EVIL = {
+    id(getattr(builtins, name))
+    for name in ("exec", "eval", "open", "compile", "__import__", "getattr", "setattr", "vars")
+}
 HARMLESS = (
     "triton.runtime.autotuner", "triton.tools", "triton.errors", "triton.runtime.errors", "triton.compiler.errors",
     "triton.runtime.jit", "triton.runtime._allocation", "triton._C.libtriton.ir",
@@ -89,7 +94,7 @@ def walk() -> list[str]:
         if isinstance(value, int | str | float | bytes | complex | None | torch.Tensor) or id(value) in seen:
             continue
         seen[id(value)] = value
-        if path.count(".") > 8:
+        if path.count(".") > 6:
             continue
         if is_dangerous(value, path in given):
             bad.append(path)

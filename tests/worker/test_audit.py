@@ -1,5 +1,7 @@
 """The dispatch audit: every spelling of a computation is seen, every helper passes."""
 
+# ruff: noqa: E501 - tables
+
 from __future__ import annotations
 
 import enum
@@ -14,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from kgb_env.operators.helpers import allowed
-from kgb_env.worker.audit import Audit, AuditViolation
+from kgb_env.worker.audit import Audit, AuditViolation, plain_answer
 
 FILE = "submission.py"
 SEEDS = allowed(frozenset(), frozenset({"rng_seed"}))
@@ -33,6 +35,12 @@ class Duck:
 
 class Size(enum.IntEnum):
     N = 3
+
+
+@pytest.fixture(autouse=True)
+def _collector() -> Any:
+    yield
+    gc.enable()
 
 
 def namespace() -> dict[str, Any]:
@@ -92,7 +100,7 @@ COMPUTING = {
     "A09 einsum": "torch.einsum('ij,ij->i', x, y)",
     "A09 where": "torch.where(m, x, y)",
     "A09 copysign": "torch.copysign(x, y)",
-    "A11 fork": "torch.jit.fork(torch.add, x, y)",
+    "A11 traced graph": "torch.fx.symbolic_trace(lambda a: a + 1)(x)",
     "A12 gradient": "torch.func.grad(lambda a: a.sum())(x)",
     "A12 grad mode": "torch.enable_grad().__enter__(); x.requires_grad_()",
     "A17 numpy": "x.numpy()",
@@ -126,6 +134,11 @@ COMPUTING = {
     "random": "torch.rand(3)",
     "seed where none may be drawn": "torch.empty((), dtype=torch.int64).random_()",
     "large table": "torch.arange(5000)",
+    "gather by a table": "torch.tensor([x[0, 1], x[0, 0]])",
+    "copy by a table": "torch.tensor(x)",
+    "gather by a table, named": "torch.tensor(data=[x[0, 1]])",
+    "gather by a table, as_tensor": "torch.as_tensor([x[0, 1], x[0, 0]])",
+    "gather by a table, new_tensor": "x.new_tensor([y[0, 1]])",
     "own __index__": "torch.empty((Index(),))",
     "own __index__ as an index": "x[Index()]",
     "own __torch_function__": "torch.empty_like(Duck())",
@@ -150,7 +163,7 @@ HELPING = {
     "complex": "torch.view_as_real(c), c.real, torch.view_as_complex(torch.zeros(2, 2))",
     "bits": "x.view(torch.int32)",
     "dtypes": "torch.promote_types(x.dtype, torch.float64), torch.result_type(x, 1.0), torch.result_type(x, y)",
-    "tables": "torch.tensor([1, 2]), torch.arange(3), torch.as_tensor([1, 2]), torch.tensor([x.data_ptr(), y.data_ptr()])",
+    "tables": "torch.arange(end=3), torch.as_tensor(x), torch.tensor([1, 2]), torch.arange(3), torch.as_tensor([1, 2]), torch.tensor([x.data_ptr(), y.data_ptr()])",
     "is": "x is y, hash(x), torch.is_tensor(x), torch.is_floating_point(x)",
 }
 
@@ -185,6 +198,7 @@ def test_helpers_pass(name):
         ("fill", "x.zero_()"),
         ("fill", "x[:] = 0"),
         ("index", "torch.arange(3)"),
+        ("cast", "torch.as_tensor(x, dtype=torch.float64)"),
     ],
 )
 def test_what_the_operator_is_is_no_helper(narrowed, source):
@@ -225,17 +239,40 @@ def test_modes_that_were_switched_off_are_noticed():
 
 
 def test_the_function_mode_sees_what_the_dispatch_mode_does_not():
-    audit = Audit(allowed(), FILE)
+    audit, x = Audit(allowed(), FILE), torch.ones(3)
     with pytest.raises(AuditViolation), audit, _disable_current_modes():
-        namespace()["x"].add(1)
+        x.add(1)
     assert audit.violations[0]["what"] == "`add`"
 
 
-def test_no_garbage_is_collected_meanwhile():
-    assert gc.isenabled()
+def test_no_garbage_is_collected_any_more():
     with Audit(allowed(), FILE):
         assert not gc.isenabled()
-    assert gc.isenabled()
+    assert not gc.isenabled()
+
+
+class Lazy:
+    pass
+
+
+class Pair(tuple):
+    __slots__ = ()
+
+    def __iter__(self) -> Any:
+        msg = "code of the submission's own"
+        raise AssertionError(msg)
+
+
+def test_answers_are_made_plain():
+    x = torch.ones(2)
+    assert plain_answer(x) is x
+    assert plain_answer([x, None, 3]) == [x, None, 3]
+    answer = plain_answer(Pair((x, 1)))
+    assert type(answer) is tuple
+    assert answer[0] is x
+    for odd in (Lazy(), (x, Lazy()), np.ones(2), "x", torch.nn.Parameter(x), iter([x])):
+        with pytest.raises(TypeError, match="was returned"):
+            plain_answer(odd)
 
 
 def test_the_audit_works_inside_a_mounted_kernel():

@@ -45,7 +45,7 @@ REFUSED = {
     "frame": "sys._getframe()",
     "frames": "sys._current_frames()",
     "heap": "gc.get_objects()",
-    "referrers": "gc.get_referrers(given)",
+    "referrers": "gc.get_referrers(json)",
     "tracing": "sys.settrace(None)",
     "profiling": "sys.setprofile(None)",
     "another hook": "sys.addaudithook(print)",
@@ -58,10 +58,10 @@ LET_THROUGH = {
     "named tuple": "collections.namedtuple('P', 'x y')(1, 2)",
     "enum": "enum.Enum('E', 'A B')",
     "type variable": "typing.TypeVar('T')",
-    "inspection by a library": "inspect.signature(given['json'].dumps)",
+    "inspection by a library": "inspect.signature(json.dumps)",
     "collection": "gc.collect()",
     "arithmetic": "sum(range(10))",
-    "void": "tempfile.TemporaryFile if False else 1",
+    "imports of a library": "typing.get_type_hints(json.JSONEncoder)",
 }
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from kgb_env.operators import inputs
-from kgb_env.operators.aten.creation import COPY_SPECIALS
 from kgb_env.operators.arithmetic import dtype_of, wide
+from kgb_env.operators.aten.creation import COPY_SPECIALS
 from kgb_env.operators.cases import Plan
 from kgb_env.operators.family import Family
 from kgb_env.operators.model import Bounded, Call, Case, Traits
@@ -213,5 +213,3 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> Bounded:
         result.narrow(dim, start, part.shape[dim]).copy_(part)
         start += part.shape[dim]
     return Bounded(result)
-
-

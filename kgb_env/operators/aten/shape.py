@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from kgb_env.operators import inputs
-from kgb_env.operators.aten.creation import COPY_SPECIALS
 from kgb_env.operators.arithmetic import dtype_of, wide
+from kgb_env.operators.aten.creation import COPY_SPECIALS
 from kgb_env.operators.cases import Plan
 from kgb_env.operators.family import Family
 from kgb_env.operators.model import Bounded, Call, Case, Traits
@@ -116,6 +116,7 @@ _ITEM_LARGE = [
     tolerance=EXACT,
     traits=Traits(
         result="host_scalar",
+        kernel_free=True,
         difficulty=1,
         allowed_functions=frozenset({"host_read"}),
         canary_omissions={
@@ -127,8 +128,8 @@ def item(self: torch.Tensor) -> Bounded:
     """Return the only element of ``self`` as a Python number: float, int or bool, by its dtype.
 
     ``self`` has one element and any number of dimensions; it may start anywhere in its storage. The number is
-    exact (a bfloat16 of 0.1 gives 0.10009765625). Copy the element with a kernel into memory of your
-    own and read that with ``.tolist()``.
+    exact (a bfloat16 of 0.1 gives 0.10009765625). No kernel is needed: copy the element to the CPU and read it
+    there with ``.tolist()``.
 
     Example: ``item([[2.5]])`` is ``2.5``.
     """

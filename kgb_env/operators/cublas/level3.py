@@ -174,4 +174,4 @@ def Sgemm_v2(
     matrix(flat, m, n, ldc).copy_(value)
     matrix(magnitude, m, n, ldc).copy_(size)
     matrix(outside, m, n, ldc).fill_(False)
-    return Bounded(flat, magnitude, k, exact=outside)
+    return Bounded(flat, magnitude, k + 2, exact=outside)  # the scaled product and the scaled C are terms too

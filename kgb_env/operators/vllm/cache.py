@@ -159,7 +159,8 @@ def reshape_and_cache(
     x = 16 bytes worth of elements, ``value_cache`` (blocks, H, D, B); both contiguous. Token t with slot
     s = ``slot_mapping[t]`` >= 0 goes to block s // B, offset s % B:
     ``key_cache[s//B, h, d//x, s%B, d%x] = key[t, h, d]`` and ``value_cache[s//B, h, d, s%B] = value[t, h, d]``.
-    A negative slot is skipped. The number of tokens is the length of ``slot_mapping`` (int64); ``key`` may be longer. Everything else in the caches stays.
+    A negative slot is skipped. The number of tokens is the length of ``slot_mapping`` (int64); ``key`` may be
+    longer. Everything else in the caches stays.
 
     ``kv_cache_dtype`` "auto": the caches have the dtype of ``key`` and the bits are copied. "fp8" and "fp8_e4m3": the
     caches are uint8 and hold the bits of float8_e4m3fn(float32(x) / scale), rounded to nearest even and clamped to

@@ -30,7 +30,10 @@ def _make(case: Case, generator: torch.Generator) -> Call:
     total = torch.full((1,), -7, dtype=torch.int32)
     call = Call((ids, experts, block, stale, blocks, total))
     if axes["mapped"]:
-        local = torch.randperm(experts, generator=generator)[: max(1, experts // 2)]
+        local = torch.randperm(experts, generator=generator)
+        first = torch.nonzero(local == ids[0, 0]).item()
+        local[[0, int(first)]] = local[[int(first), 0]]  # at least one pair stays
+        local = local[: max(1, experts // 2)]
         renamed = torch.full((experts,), -1, dtype=torch.int32)
         renamed[local] = torch.arange(len(local), dtype=torch.int32)
         call.args = (*call.args, renamed)

@@ -38,7 +38,8 @@ def fails(action: Callable[[], object]) -> BaseException:
         action()
     except BaseException as error:  # boundary: the kind of error is what the check looks at
         return error
-    raise AssertionError("it must fail")
+    msg = "it must fail"
+    raise AssertionError(msg)
 
 
 def check_namespace_untouched() -> None:

@@ -29,7 +29,8 @@ def same_bits(got: torch.Tensor, want: torch.Tensor) -> None:
     if not equal.all():
         where = (~equal).nonzero()[0].tolist()
         bad = int((~equal).sum())
-        raise AssertionError(f"{bad} of {a.numel()} differ, first at {where}: {a[tuple(where)]} for {b[tuple(where)]}")
+        msg = f"{bad} of {a.numel()} differ, first at {where}: {a[tuple(where)]} for {b[tuple(where)]}"
+        raise AssertionError(msg)
 
 
 def close(got: torch.Tensor, want: torch.Tensor, ulps: float = 2.0) -> None:
@@ -39,4 +40,5 @@ def close(got: torch.Tensor, want: torch.Tensor, ulps: float = 2.0) -> None:
     equal = ((a - b).abs() <= bound) | (a == b) | (a.isnan() & b.isnan())
     if not equal.all():
         where = (~equal).nonzero()[0].tolist()
-        raise AssertionError(f"{int((~equal).sum())} differ, first: {a[tuple(where)]} for {b[tuple(where)]}")
+        msg = f"{int((~equal).sum())} differ, first: {a[tuple(where)]} for {b[tuple(where)]}"
+        raise AssertionError(msg)

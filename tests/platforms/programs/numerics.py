@@ -406,7 +406,9 @@ def check_fma_double() -> None:
     z[1::2] = torch.randn(N // 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     o = torch.empty(N, dtype=torch.float64)
     apply3[(1,)](x, y, z, o, F=f_fma, N=N)
-    exact = [float(Fraction(a) * Fraction(b) + Fraction(c)) for a, b, c in zip(*(t.tolist() for t in (x, y, z)))]
+    exact = [
+        float(Fraction(a) * Fraction(b) + Fraction(c)) for a, b, c in zip(*(t.tolist() for t in (x, y, z)), strict=True)
+    ]
     same_bits(o, torch.tensor(exact, dtype=torch.float64))
 
 
