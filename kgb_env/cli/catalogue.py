@@ -57,10 +57,11 @@ def prompt(
     """Print the task statement that a policy is given."""
     with output.stdout_is_ours():
         from kgb_env import operators as registry
+        from kgb_env.judge import Judge
         from kgb_env.judge.prompt import statement
-        from kgb_env.platforms import base as platforms
 
-        text = statement(registry.get(operator), platforms.get(platform), style=style.value)
+        with Judge(platform) as judge:
+            text = statement(registry.get(operator), judge.platform, style=style.value, limits=judge.limits)
     print(text, end="")
 
 

@@ -37,11 +37,11 @@ def verify(
         from kgb_env.judge import Judge
 
         with Judge(platform, profile=profile.value) as judge:
-            verdict = judge.verify(name, submission, tier=tier.value)
+            verdict, limits = judge.verify(name, submission, tier=tier.value), judge.limits
     if as_json:
         output.json_document(verdict_document(verdict))
     else:
-        _show(verdict, submission)
+        _show(verdict, submission, limits)
     if verdict.status is Status.INFRASTRUCTURE_ERROR:
         raise typer.Exit(MACHINE)
     if not verdict.clean:
@@ -56,11 +56,11 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
     return {**verdict.to_json(), "reward": reward.value, "reward_terms": reward.terms}
 
 
-def _show(verdict: Verdict, submission: Submission) -> None:
+def _show(verdict: Verdict, submission: Submission, limits: Mapping[str, str]) -> None:
     from kgb_env.envs.feedback import describe
     from kgb_env.rewards import default_reward
 
-    print(describe(verdict, submission, limits={}))
+    print(describe(verdict, submission, limits=limits))
     print()
     output.table(
         ("layer", "result", "evidence"), [(x.name, x.result, x.evidence) for x in verdict.layers], colour="result"

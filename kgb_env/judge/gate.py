@@ -105,6 +105,9 @@ class CompileGate:
         if claims.nonce != nonce:
             why = claims.load_error or {"message": f"the compiler ended early ({exit_.kind})", "line": 0}
             return [(int(why.get("line", 0)), str(why["message"])[:2000])] * len(launches)
+        if claims.violations:
+            worst = claims.violations[0]
+            return [(worst["line"], f"{worst['rule']}: {worst['what']}: {worst['remedy']}")] * len(launches)
         found = []
         for i in range(len(launches)):
             said = claims.lowered.get(i)

@@ -53,15 +53,24 @@ def run(header: dict[str, Any], reporter: Reporter, recorder: launches.LaunchRec
     """Load the submission, lower each launch, compile the listed ones; report on each."""
     filename = header["filename"]
     tempfile.tempdir = None  # the zygote's own folder is not writable here; look the scratch folder up
-    python_hooks.install(filename)
+    python_hooks.install(filename, compilers=True)
     recorder.begin_submission(filename)
     allowed = helpers.allowed(frozenset(header["narrowed"]), frozenset(header["extra"]))
+    audit = Audit(allowed, filename)
     try:
-        with torch.inference_mode(), Audit(allowed, filename):
+        with torch.inference_mode(), audit:
             fence.load(header["source"], filename, allowed)
     except BaseException as error:  # boundary: whatever the candidate raises is reported, never swallowed
         reporter.write("load_error", error=describe_error(error, filename))
         return
+    finally:
+        for layer, found in (("fence", fence.violations()), ("audit", audit.violations)):
+            reporter.violations(found, layer)
+    _lower_all(header, reporter, recorder)
+    reporter.violations(python_hooks.violations(), "hooks")
+
+
+def _lower_all(header: dict[str, Any], reporter: Reporter, recorder: launches.LaunchRecorder) -> None:
     for number, launch in enumerate(header["launches"]):
         try:
             lowering.lower(None, launch, recorder.registry)

@@ -12,7 +12,7 @@ import torch
 from kgb_env.platforms import launches
 from kgb_env.worker import audit, fence, python_hooks, session
 from kgb_env.worker.report import Reporter
-from kgb_env.worker.wire import read_header
+from kgb_env.worker.wire import DTYPES, read_header
 
 __all__ = ["RECORDER", "interpreting", "run", "warm"]
 
@@ -30,6 +30,8 @@ def warm() -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True, warn_only=True)
+    audit.warm()
+    _exercise_torch()
     if interpreting():
         from kgb_env.platforms import interpreter
 
@@ -40,6 +42,20 @@ def warm() -> None:
 
         launches.install(RECORDER)
         compile_session.warm(RECORDER)
+
+
+def _exercise_torch() -> None:
+    """Use what PyTorch sets up at first use: below the sandbox it could not read the processor's description."""
+    for dtype in DTYPES.values():
+        value = torch.empty(64, dtype=dtype).fill_(1)
+        for other in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64, torch.bool):
+            value.to(other).to(dtype)
+        value.view(8, 8).t().contiguous().clone().copy_(value.view(8, 8))
+        torch.cat([value, value])
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        value = torch.ones(8, 8, dtype=dtype)
+        (value @ value).sum().item()
+    torch.empty((), dtype=torch.int64).random_()
 
 
 def run(arena_fd: int, report_fd: int) -> None:

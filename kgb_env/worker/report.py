@@ -25,6 +25,12 @@ class Reporter:
         while line:
             line = line[os.write(self._fd, line) :]
 
+    def violations(self, found: list[dict[str, Any]], layer: str) -> None:
+        """Report violations that a layer recorded, and empty its list."""
+        for violation in found:
+            self.write("violation", layer=layer, **violation)
+        found.clear()
+
 
 def describe_error(error: BaseException, filename: str) -> dict[str, Any]:
     """Return type, message and the innermost line of the submission, as JSON values.

@@ -14,7 +14,7 @@ import torch
 from kgb_env.operators import helpers
 from kgb_env.platforms import launches
 from kgb_env.worker import fence, python_hooks
-from kgb_env.worker.audit import Audit
+from kgb_env.worker.audit import Audit, plain_answer
 from kgb_env.worker.mount import MountGuard, mounted, offence
 from kgb_env.worker.outputs import Outputs
 from kgb_env.worker.report import Reporter, describe_error
@@ -65,8 +65,8 @@ class Session:
             self._reporter.write("load_error", error=describe_error(error, self._filename))
             return None
         finally:
-            self._tell_violations(fence.violations(), "fence")
-            self._tell_violations(python_hooks.violations(), "hooks")
+            self._reporter.violations(fence.violations(), "fence")
+            self._reporter.violations(python_hooks.violations(), "hooks")
         return namespace
 
     @contextlib.contextmanager
@@ -75,7 +75,7 @@ class Session:
         try:
             yield audit
         finally:
-            self._tell_violations(audit.violations, "audit")
+            self._reporter.violations(audit.violations, "audit")
 
     def _call(self, number: int, call: dict[str, Any], function: Callable[..., Any]) -> None:
         opened = Opened()
@@ -89,9 +89,9 @@ class Session:
         except BaseException as problem:  # boundary: whatever the candidate raises is reported, never swallowed
             error = describe_error(problem, self._filename)
         self._tell_launches()
-        self._tell_violations(fence.violations(), "fence")
-        self._tell_violations(python_hooks.violations(), "hooks")
-        self._tell_violations(self._guard.offences, "mount")
+        self._reporter.violations(fence.violations(), "fence")
+        self._reporter.violations(python_hooks.violations(), "hooks")
+        self._reporter.violations(self._guard.offences, "mount")
         self._reporter.write("call", call=number, result=result, error=error, launches=self._recorder.own)
 
     def _arguments(self, call: dict[str, Any], opened: Opened) -> tuple[list[Any], dict[str, Any]]:
@@ -112,7 +112,7 @@ class Session:
     def _invoke(self, call: dict[str, Any], function: Callable[..., Any], args: list[Any], kwargs: Any) -> Any:
         def audited(candidate: Callable[..., Any], a: Any, k: Any) -> Any:
             with self._audited() as audit, audit:
-                return candidate(*a, **k)
+                return plain_answer(candidate(*a, **k))
 
         if not self._header["mounted"]:
             return audited(function, args, kwargs)
@@ -137,12 +137,7 @@ class Session:
                 self._reporter.write("launch", launch=facts)
         if self._recorder.dropped:
             what = "more than 1000 distinct launches in a call"
-            self._tell_violations([offence("too-many-signatures", what)], "audit")
+            self._reporter.violations([offence("too-many-signatures", what)], "audit")
         if self._recorder.bypassed:
             what = "a kernel was run without its launcher"
-            self._tell_violations([offence("launcher-bypassed", what, hack=True)], "audit")
-
-    def _tell_violations(self, violations: list[dict[str, Any]], layer: str) -> None:
-        for violation in violations:
-            self._reporter.write("violation", layer=layer, **violation)
-        violations.clear()
+            self._reporter.violations([offence("launcher-bypassed", what, hack=True)], "audit")

@@ -78,8 +78,10 @@ def declared(path: Path) -> list[str] | None:
 
 def defined(path: Path) -> set[str]:
     """Return the public classes and functions that a module defines itself."""
-    kinds = ast.ClassDef | Function
-    return {node.name for node in parsed(path).body if isinstance(node, kinds) and not node.name.startswith("_")}
+    nodes = [
+        node for node in parsed(path).body if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return {node.name for node in nodes if not node.name.startswith("_")}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=relative)
