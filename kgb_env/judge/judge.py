@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -37,6 +38,17 @@ ATTEMPTS = 3
 
 # After a fork OpenMP waits for threads that exist no longer: a forked judge computes with one.
 os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute small tensors on the calling thread alone: waking others costs a thousand times the work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _limits(tier: str) -> Limits:
@@ -148,7 +160,8 @@ class Judge:
         problem = ""
         for _ in range(ATTEMPTS):
             try:
-                verdict = self._judge(op, text, tier, split, secret or self.secret)
+                with _one_thread():
+                    verdict = self._judge(op, text, tier, split, secret or self.secret)
                 break
             except InfrastructureError as error:
                 problem = str(error)

@@ -43,7 +43,7 @@ def selftest(
 def check_operator(operator: Operator, judge: Judge | None = None) -> dict[str, Any]:
     """Return ``{"name", "native": pass|fail, "canaries": {name: {"result", "reason"}}}`` for one operator."""
     prepared = list(_prepared(operator))
-    wrong = [case for case, item in prepared if not _native_passes(item)]
+    wrong = [case for case, item in prepared if not numerics.compare_native(item).right]
     rows: dict[str, dict[str, str]] = {}
     omissions = operator.traits.canary_omissions
     for name, reason in omissions.items():
@@ -60,11 +60,6 @@ def check_operator(operator: Operator, judge: Judge | None = None) -> dict[str, 
         "native_wrong_cases": wrong,
         "canaries": rows,
     }
-
-
-def _native_passes(item: numerics.Prepared) -> bool:
-    aliases = {name: structure.alias for name, structure in item.structures.items()}
-    return numerics.compare(item, item.baseline, aliases).right
 
 
 def _row(fails: bool, reason: str) -> dict[str, str]:

@@ -69,6 +69,8 @@ def test_verify_says_clean_with_0() -> None:
     done = kgb("verify", str(KERNELS / "aten.add.py"), "--operator", "aten::add", "--profile", "best_effort", "--json")
     verdict = json.loads(done.stdout)
     assert (done.returncode, verdict["status"], verdict["reward"]) == (0, "clean", 1.0)
+    described = (KERNELS.parents[1] / "docs" / "layers.md").read_text(encoding="utf-8")
+    assert not [layer["name"] for layer in verdict["layers"] if f"`{layer['name']}`" not in described]
 
 
 def test_verify_says_not_clean_with_1() -> None:

@@ -65,6 +65,13 @@ def check_good_kernels_lower() -> None:
         assert "tt.store" in lowering.lower(None, launch_of(kernel, X.to(dtype), X, B=8), registry)
 
 
+def check_language_of_good_kernels() -> None:
+    """Everything an honest kernel names is allowed: modules, helpers, tuples, builtins, compile-time arithmetic."""
+    text = lowering.lower(None, launch_of(space["wide_language"], X, 64, B=64, D=tl.float32), registry)
+    assert "__nv_powf" in text
+    assert "tt.print" in text
+
+
 def check_library_function_as_argument() -> None:
     launch = rich()
     launch["constexprs"]["F"] = {"k": "jit", "v": "triton.language.standard:sigmoid"}

@@ -109,6 +109,27 @@ def device_descriptor(x, o, N: tl.constexpr):
     tl.store(o + i[:, None] * N + i[None, :], d.load([0, 0]))
 
 
+LOG2E = tl.constexpr(1.4426950408889634)
+
+
+@triton.jit
+def wide_language(x, n, B: tl.constexpr, D: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    c: tl.constexpr = math.pi
+    v = tl.load(x + i, mask=i < n, other=float("-inf"))
+    z: tl.constexpr = triton.cdiv(B, 2) + triton.next_power_of_2(3)
+    for _ in tl.static_range(0, 2):
+        v = libdevice.tanh(v) * LOG2E + c + tl.math.exp2(v) + libdevice.pow(v, v) + z
+    for _ in range(0, n, B):
+        v += tl.sum(v, axis=0).to(D)
+    m, _ = tl.max(v, 0, return_indices=True)
+    pair = (v, m)
+    a, b = pair
+    print("a", a)
+    assert B > 1
+    tl.store(x + i, (a + b).to(x.dtype.element_ty), mask=(i < n) & (i >= 0))
+
+
 @triton.jit
 def bad_torch(x, o, B: tl.constexpr):
     i = tl.arange(0, B)
