@@ -56,11 +56,11 @@ class Watcher:
             self._bar.close()
         episodes, mean = len(summary.episodes), _mean([row.reward for row in summary.episodes])
         tokens = summary.tokens
-        budget = f" of {summary.budget:,}" if summary.budget else ", without a budget"
+        budget = f" of a budget of {summary.budget:,}" if summary.budget else ", without a budget"
         lost = f", {tokens['lost']:,} of them lost" if tokens["lost"] else ""
         print()
         print(f"{summary.clean} of {episodes} episodes clean, mean reward {mean:+.3f}, {summary.wall_seconds:.1f} s")
-        print(f"{summary.spent:,}{budget} {summary.meter} tokens spent{lost}; {tokens['input']:,} input tokens")
+        print(f"{summary.spent:,} {summary.meter} tokens spent{budget}{lost}; {tokens['input']:,} input tokens")
         if summary.stopped != "done":
             why = "the budget is spent" if summary.stopped == "budget" else "it was interrupted"
             print(f"{summary.planned - episodes} episodes are missing, because {why}; go on with --resume")
