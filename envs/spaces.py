@@ -79,7 +79,7 @@ class UnicodeText(Text):
     __hash__ = None  # type: ignore[assignment]
 
 
-class SharedTexts(Sequence[str]):
+class _SharedTexts(Sequence[str]):
     """The texts of a vector environment, read from shared memory each time they are looked at.
 
     A deep copy (what ``AsyncVectorEnv`` hands out unless ``copy=False``) is a plain tuple.
@@ -138,7 +138,7 @@ def _create_shared(space: UnicodeText, n: int = 1, ctx: Any = None) -> Any:
 
 @read_from_shared_memory.register(UnicodeText)
 def _read_shared(space: UnicodeText, shared_memory: Any, n: int = 1) -> Any:
-    return SharedTexts(np.frombuffer(shared_memory.get_obj(), dtype=np.int32).reshape(n, space.max_length))
+    return _SharedTexts(np.frombuffer(shared_memory.get_obj(), dtype=np.int32).reshape(n, space.max_length))
 
 
 @write_to_shared_memory.register(UnicodeText)

@@ -15,7 +15,20 @@ from typing import Any, Literal, Protocol, get_type_hints
 from kgb_env.errors import did_you_mean
 from kgb_env.records import Verdict
 
-__all__ = ["TOOLS", "Bench", "Cost", "Outcome", "Tool", "call", "schemas", "tool"]
+__all__ = [
+    "TOOLS",
+    "Bench",
+    "Cost",
+    "Outcome",
+    "Tool",
+    "call",
+    "finish",
+    "read_spec",
+    "run_tests",
+    "schemas",
+    "submit",
+    "tool",
+]
 
 Cost = Literal["free", "cpu", "gpu"]
 _JSON_TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}

@@ -205,7 +205,7 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         """Add meter by meter; the weaker source names the sum."""
-        source = max(self.source, other.source, key=_WEAKER.index)
+        source = _WEAKER[max(_WEAKER.index(self.source), _WEAKER.index(other.source))]
         return Usage(
             self.input + other.input,
             self.cached + other.cached,

@@ -12,7 +12,7 @@ from kgb_env.records import Usage
 from kgb_env.tokens import Completion
 from kgb_env.tokens import tokenizer as find_tokenizer
 
-__all__ = ["FINISH", "ScriptedPolicy"]
+__all__ = ["FINISH", "ScriptedPolicy", "paid"]
 
 FINISH = '{"tool": "finish", "arguments": {}}'
 """What it answers when its script is over."""

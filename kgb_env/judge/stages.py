@@ -77,7 +77,11 @@ def judge_violations(findings: Findings, claims: Claims) -> None:
     """Take over violations that a worker reported."""
     violations = [
         Violation(
-            v["rule"], v["line"], f"{v['what']}: {v['remedy']}", _LAYERS.get(v["layer"], v["layer"]), hack=v["hack"]
+            v["rule"],
+            v["line"],
+            f"{v['what']}: {v['remedy']}",
+            _LAYERS.get(str(v["layer"]), str(v["layer"])),
+            hack=v["hack"],
         )
         for v in claims.violations
     ]

@@ -19,7 +19,19 @@ PLATFORM = Platform(
         ("MKL_NUM_THREADS", "1"),
     ),
     target=("cuda", 90, 32),
-    layers=frozenset({"scan", "fence", "dispatch_audit", "compile_gate", "ghost_replay", "launch_count"}),
+    layers=frozenset(
+        {
+            "static_scan",
+            "runtime_fence",
+            "audit_hook",
+            "dispatch_audit",
+            "mount_guard",
+            "memory_integrity",
+            "launch_count",
+            "ghost_replay",
+            "compile_gate",
+        }
+    ),
     unsupported=(
         ("driver query", "there is no device to ask: take block sizes from shapes, not from device properties"),
         ("inline assembly", "PTX cannot run in the interpreter"),

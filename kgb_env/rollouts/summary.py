@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from kgb_env.records import SCHEMA_VERSION
 from kgb_env.rollouts.state import RunState, usage_from_json
 
-__all__ = ["EpisodeRow", "Progress", "Silent", "Stopped", "Summary", "row"]
+__all__ = ["EpisodeRow", "Progress", "Silent", "Stopped", "Summary", "row", "rows"]
 
 Stopped = Literal["done", "budget", "interrupted"]
 

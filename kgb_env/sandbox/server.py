@@ -102,7 +102,10 @@ class _Zygote:
         self._count = os.getpid() + int.from_bytes(os.urandom(2))
         self._entry = _load(config["entry"])
         if config["warm"]:
+            before = dict(os.environ)
             _load(config["warm"])()
+            os.environ.clear()  # libraries leave variables of their own
+            os.environ.update(before)
         threads = os.listdir("/proc/self/task")
         if len(threads) != 1:
             msg = f"a zygote must have one thread to be forked, but the warm-up left {len(threads)}"

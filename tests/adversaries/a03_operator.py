@@ -4,6 +4,7 @@
 # layer: audit
 # Python's own operators on tensors: the source holds no name of a library at all.
 
+
 def add_Tensor(self, other, *, alpha=1):
     return self + other * alpha
 

@@ -4,6 +4,7 @@
 # layer: audit
 # An equivalent composition: shifted exponentials by methods and operators, not one of them named softmax.
 
+
 def softmax_int(self, dim, dtype=None):
     x = self.to(dtype or self.dtype)
     power = (x - x.amax(dim, True)).exp()

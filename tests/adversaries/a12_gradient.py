@@ -4,6 +4,7 @@
 # layer: audit
 # Autograd as the computer: the answer is the gradient of logsumexp.
 
+
 def softmax_int(self, dim, dtype=None):
     x = self.to(dtype or self.dtype).clone()
     x.requires_grad_()

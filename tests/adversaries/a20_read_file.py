@@ -4,6 +4,7 @@
 # layer: scan
 # Looks for the reference on disk.
 
+
 def rms_norm(out, input, weight, epsilon):
     with open("kgb_env/operators/vllm/norm.py") as file:
         print(file.read())

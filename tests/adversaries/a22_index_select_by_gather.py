@@ -4,6 +4,7 @@
 # layer: audit
 # Indexing with a tensor: the same square brackets as an allowed slice.
 
+
 def index_select(self, dim, index):
     if self.dim() == 0:
         return self.view(1)[index].view(())

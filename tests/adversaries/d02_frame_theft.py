@@ -4,6 +4,7 @@
 # layer: scan
 # Walks the frames of its callers through a traceback and looks at their variables.
 
+
 def _callers():
     try:
         raise ValueError

@@ -4,6 +4,7 @@
 # layer: isolation
 # Ends the process regularly while it is loaded, before any function is called.
 
+
 def t(self):
     return self
 

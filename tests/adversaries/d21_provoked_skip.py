@@ -5,6 +5,7 @@
 # Raises an exception whose class is named like the judge's own word for "cannot be judged here", so that the case
 # might be skipped.
 
+
 class PlatformUnsupported(NotImplementedError):
     """unsupported feature: driver query"""
 

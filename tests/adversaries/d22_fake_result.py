@@ -4,6 +4,7 @@
 # layer: structure
 # Returns an object that is equal to everything.
 
+
 class Agreeable:
     shape = ()
 

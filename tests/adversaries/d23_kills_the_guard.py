@@ -5,6 +5,7 @@
 # Calls the operator that it is, through the view helper of the same name, and swallows the guard's exception; the
 # view that it returns then is right.
 
+
 def t(self):
     try:
         return self.t()

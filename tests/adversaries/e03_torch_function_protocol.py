@@ -4,6 +4,7 @@
 # layer: scan
 # A duck tensor that answers PyTorch's own protocol.
 
+
 class Lazy:
     def __init__(self, value):
         self.value = value

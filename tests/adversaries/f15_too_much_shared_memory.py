@@ -28,7 +28,9 @@ def _mm(a, b, dtype):
     out = torch.empty((M, N), dtype=dtype, device=a.device)
     if out.numel():
         grid = (triton.cdiv(M, 256), triton.cdiv(N, 128))
-        _mm_kernel[grid](a.contiguous(), b.contiguous(), out, M, N, K, BM=256, BN=128, BK=256, num_stages=4, num_warps=8)
+        _mm_kernel[grid](
+            a.contiguous(), b.contiguous(), out, M, N, K, BM=256, BN=128, BK=256, num_stages=4, num_warps=8
+        )
     return out
 
 

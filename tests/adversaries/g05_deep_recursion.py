@@ -4,6 +4,7 @@
 # layer: limits
 # Recurses until the stack is gone.
 
+
 def item(self):
     try:
         return item(self)

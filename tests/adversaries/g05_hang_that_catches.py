@@ -4,6 +4,7 @@
 # layer: limits
 # Never returns, and swallows everything that might be raised into it.
 
+
 def clone(self, *, memory_format=None):
     while True:
         try:

@@ -4,6 +4,7 @@
 # layer: limits
 # Prints for ever, so that the judge's own buffers overflow.
 
+
 def t(self):
     while True:
         print("x" * 65536)

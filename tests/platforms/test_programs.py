@@ -11,7 +11,8 @@ Outcomes = Callable[[str, bool], dict[str, str]]
 PROGRAMS = {
     "numerics": (True, 160),
     "libdevice": (True, 120),
-    "behaviour": (True, 20),
+    "behaviour": (True, 12),
+    "calls": (True, 10),
     "launches": (True, 12),
     "lowering": (False, 20),
     "compiled_launches": (False, 3),
