@@ -21,6 +21,8 @@ class CallClaim:
     error: Mapping[str, Any] | None = None
     """``type``, ``message``, ``line`` of what it raised."""
     launches: int = 0
+    trace: str = ""
+    """Digest of what the host code did; the same whether kernels run or not."""
 
 
 @dataclass(slots=True)
@@ -51,7 +53,7 @@ def parse(report: bytes) -> Claims:
         try:
             event = json.loads(line[:_LINE_LIMIT])
             _take(claims, event)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             claims.garbage += 1
     return claims
 
@@ -68,6 +70,7 @@ def _take(claims: Claims, event: Mapping[str, Any]) -> None:
             dict(result) if result is not None else None,
             dict(error) if error is not None else None,
             int(event["launches"]),
+            str(event["trace"])[:64],
         )
     elif kind == "launch":
         claims.launches.append(dict(event["launch"]))

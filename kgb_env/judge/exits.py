@@ -20,7 +20,6 @@ _TYPES = {
     "HookViolation": Status.POLICY_VIOLATION,
     "CompilationError": Status.COMPILE_ERROR,
     "CompileTimeAssertionFailure": Status.COMPILE_ERROR,
-    "PlatformUnsupported": Status.UNSUPPORTED,
 }
 _LARGE = 1 << 30
 """A worker that somebody killed while it held less memory than this was no danger to the machine."""

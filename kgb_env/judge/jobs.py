@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -16,11 +16,12 @@ from kgb_env.platforms.base import Platform
 from kgb_env.records import Submission
 from kgb_env.worker.wire import Region, TensorRef, encode
 
-__all__ = ["FILENAME", "Invocation", "Planned", "build", "plan", "provided"]
+__all__ = ["FILENAME", "Invocation", "Planned", "build", "plan", "provided", "with_repeats"]
 
 FILENAME = "<submission>"
 """File name under which a submission's source is registered: tracebacks show its lines."""
 _SLACK = 512
+_TWIN_EVERY = 6
 _DISTRIBUTION_CALLS = (True, False, True)
 """Fresh generator, the same one going on, fresh again: must differ, then repeat."""
 
@@ -65,6 +66,21 @@ def provided(operator: Operator, functions: Collection[str]) -> tuple[dict[str, 
         elif overload.required:
             missing.append(overload.function)
     return found, missing
+
+
+def with_repeats(cases: Sequence[Case]) -> list[Case]:
+    """Let some cases be followed by a hidden twin: the same shapes, dtypes and flags, other values.
+
+    A submission that remembers answers by shape, by object or by "the last call" is wrong there. Each
+    overload has a twin, and at least every sixth case.
+    """
+    chosen, seen = [], set()
+    for number, case in enumerate(cases):
+        chosen.append(case)
+        if case.overload not in seen or number % _TWIN_EVERY == _TWIN_EVERY - 1:
+            seen.add(case.overload)
+            chosen.append(replace(case, id=f"{case.id}.again", split="hidden"))
+    return chosen
 
 
 def plan(

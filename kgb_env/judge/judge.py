@@ -186,7 +186,7 @@ class Judge:
         if missing:
             return findings.decide(Status.PARSE_ERROR, stages.missing_functions(missing, scanned.functions)).verdict()
         cases = [c for c in op.cases(tier) if split == "all" or c.split == "public"]
-        planned = jobs.plan(op, cases, functions, submission, secret)
+        planned = jobs.plan(op, jobs.with_repeats(cases), functions, submission, secret)
         main, ghost = self._run_both(op, planned, submission, secret, tier)
         try:
             self._weigh(findings, planned, main, ghost, submission)
@@ -229,7 +229,7 @@ class Judge:
             return
         stages.judge_violations(findings, ghost.claims)
         stages.judge_launches(findings, planned, main.claims)
-        findings.add(replay_evidence(ghost.arena, planned, ghost.invocations, ghost.claims), Status.HACK_DETECTED)
+        findings.add(replay_evidence(ghost.arena, planned, ghost.invocations, ghost.claims, main.claims), Status.HACK_DETECTED)
         if findings.decided:
             return
         if any(item.prepared.needs_kernel for item in planned):

@@ -135,7 +135,7 @@ class Rules(ast.NodeVisitor):
                 "foreign-assignment",
                 node,
                 f"`{path}` stays as it is; keep state in variables and classes of your own",
-                hack=True,
+                hack=not path.startswith("torch.backends."),  # a switch that many scripts set in good faith
             )
             return
         self._check_path(path, node)

@@ -74,7 +74,7 @@ def _integers(shape: Sequence[int], dtype: torch.dtype, distribution: str, gener
     if distribution == "D2":
         return _whole(shape, 1, 9, generator)
     if distribution == "D3":
-        values = torch.exp2(_uniform(shape, 0, min(info.bits - 2, 20), generator)).long()
+        values = torch.exp2(_uniform(shape, 0, min(info.bits - 2, 50), generator)).long()
         return values * (_whole(shape, 0, 1, generator) * 2 - 1) if info.min else values
     if distribution == "D4":
         return _whole(shape, max(info.min, -2), 2, generator)

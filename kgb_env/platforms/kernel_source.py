@@ -22,15 +22,13 @@ FACADE_PREFIX = "kgb_facade."
 """What a fence puts before the name of a module when it hands out a reduced copy of it."""
 
 _BUILTINS = frozenset((
-    "len", "list", "range", "float", "int", "bool", "str", "tuple", "isinstance", "getattr", "hasattr", "print",
-    "min", "max", "abs", "round", "sum", "zip", "enumerate", "all", "any", "slice", "ValueError", "TypeError",
-    "AssertionError",
+    "len", "range", "float", "int", "bool", "getattr", "print", "min", "max", "abs",
 ))  # fmt: skip
 _PRIVATE = frozenset({"handle", "fn", "builder", "semantic", "knobs", "runtime", "compiler", "numpy", "data_ptr"})
 _STATEMENTS = {
     ast.Import: "import", ast.ImportFrom: "import", ast.Global: "global", ast.Nonlocal: "nonlocal",
     ast.ClassDef: "class", ast.Try: "try", ast.Delete: "del", ast.Await: "await", ast.Yield: "yield",
-    ast.YieldFrom: "yield", ast.AsyncFunctionDef: "async def",
+    ast.YieldFrom: "yield", ast.AsyncFunctionDef: "async def", ast.Raise: "raise",
 }  # fmt: skip
 
 
@@ -96,6 +94,7 @@ def check_source(function: types.FunctionType, filename: str, seen: set[object] 
 
 class _Checker:
     def __init__(self, function: types.FunctionType, filename: str, node: ast.FunctionDef, seen: set[object]) -> None:
+        self.function = function
         self.filename = filename
         self.seen = seen
         self.node = node
@@ -107,6 +106,8 @@ class _Checker:
         self.name = function.__qualname__
 
     def check(self) -> None:
+        for value in (*(self.function.__defaults__ or ()), *(self.function.__kwdefaults__ or {}).values()):
+            self.allow(self.node, "a default", value)
         for statement in self.node.body:
             self.visit(statement)
 
@@ -180,7 +181,7 @@ class _Checker:
             own = getattr(getattr(value, "__code__", None), "co_filename", "") == self.filename
             if own or not (module.startswith("triton.") or getattr(math, path.rpartition(".")[2], None) is value):
                 self.refuse(node, f"{path!r} is a Python function: decorate it with @triton.jit to call it here")
-        elif isinstance(inner := getattr(value, "fn", None), types.FunctionType):
+        elif isinstance(inner := _function_of(value), types.FunctionType):
             # A jit function, or a compile-time one, which is never lowered and so must be read.
             if inner.__code__.co_filename == self.filename:
                 check_source(inner, self.filename, self.seen)
@@ -197,6 +198,11 @@ class _Checker:
         raise KernelError(line, f"kernel {self.name}: {message}", "source")
 
 
+def _function_of(value: Any) -> Any:
+    """Return the function in one of Triton's wrappers; objects of the author's own may have an ``fn`` too."""
+    return getattr(value, "fn", None) if type(value).__module__.startswith("triton.") else None
+
+
 def _is_plain(value: Any) -> bool:
     """Whether a value is data without methods of the author's: a number, a text, a Triton type, or a tuple of them."""
     if type(value) is tuple:
@@ -204,7 +210,7 @@ def _is_plain(value: Any) -> bool:
     if type(value) in (bool, int, float, str, types.NoneType, types.EllipsisType):
         return True
     if not type(value).__module__.startswith("triton.language"):
-        return isinstance(getattr(value, "fn", None), types.FunctionType)
+        return isinstance(_function_of(value), types.FunctionType)
     return _is_plain(value.value) if hasattr(value, "value") and type(value).__name__ == "constexpr" else True
 
 

@@ -6,7 +6,7 @@ import inspect
 import math
 import operator
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from . import triton_internals as internals
 from .registry import JitRegistry
@@ -26,6 +26,7 @@ class Launch(TypedDict):
     (``*fp32``, ``i32``, ``constexpr``, a list for a tuple; an integer 1 is a constexpr, as the
     compiler specialises it). ``constexprs`` maps a path (``BLOCK``, ``pair.1``) to an encoded value,
     ``divisible`` names the pointers and integers that 16 divides. ``grid`` has three numbers,
+    ``surroundings`` holds what the kernel's code reads besides, see :mod:`.surroundings`,
     ``options`` holds ``num_warps`` and the like, ``count`` says how often this launch was seen.
     """
 
@@ -40,6 +41,7 @@ class Launch(TypedDict):
     grid: list[int]
     options: dict[str, Any]
     count: int
+    surroundings: NotRequired[dict[str, Any]]
 
 
 def normalize_grid(grid: Any, arguments: Mapping[str, Any]) -> tuple[int, int, int]:
@@ -194,7 +196,7 @@ def _is_divisible(value: Any, param: Any) -> bool:
 
 def _type_of(value: Any, param: Any) -> Any:
     # A named tuple keeps its methods in the interpreter, which no compiler has seen.
-    if value is None or (isinstance(value, tuple) and type(value) is not tuple):
+    if value is None or (isinstance(value, tuple) and type(value) is not tuple) or _is_pretender(value):
         return "constexpr"
     if param.annotation_type and type(value) in (bool, int, float):
         return param.annotation_type
@@ -203,6 +205,11 @@ def _type_of(value: Any, param: Any) -> Any:
     except TypeError:
         return "constexpr"
     return _as_list(kind)
+
+
+def _is_pretender(value: Any) -> bool:
+    """Whether something that is no tensor says where data lies: its methods run while arguments are converted."""
+    return hasattr(value, "data_ptr") and not type(value).__module__.partition(".")[0] in ("torch", "triton")
 
 
 def _as_list(kind: Any) -> Any:

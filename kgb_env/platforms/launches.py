@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from . import triton_internals as internals
 from .launch_description import Launch, bind, describe, encode, normalize_grid, parameters
 from .registry import JitRegistry, install_registry
+from .surroundings import surroundings
 from .unsupported import UnsupportedFeature
 
 __all__ = ["Launch", "LaunchRecorder", "install"]
 
 _MOST_DISTINCT = 1000
+Listener = Callable[[int, dict[str, Any], tuple[int, int, int]], None]
 
 
 class LaunchRecorder:
@@ -26,6 +29,8 @@ class LaunchRecorder:
         own: Launches of kernels whose code is the submission's.
         dropped: Launches not described because there were too many distinct ones. A gate must fail
             on any.
+        listener: Called with the kernel's number, arguments and grid at each launch, if there is one.
+        failed: Launches that raised an error.
         bypassed: Executions that went past every launcher, straight to the interpreter's executor.
     """
 
@@ -33,7 +38,9 @@ class LaunchRecorder:
         self.registry = JitRegistry()
         self.ghost = ghost
         self.enabled = enabled
+        self.listener: Listener | None = None
         self._parameters: dict[Any, tuple[Any, ...]] = {}
+        self._names: dict[Any, frozenset[str]] = {}
         self.reset()
 
     def begin_submission(self, filename: str) -> None:
@@ -45,7 +52,7 @@ class LaunchRecorder:
     def reset(self) -> None:
         """Forget all launches, not the kernels."""
         self.launches: list[Launch] = []
-        self.count = self.own = self.dropped = self.bypassed = 0
+        self.count = self.own = self.dropped = self.bypassed = self.failed = 0
         self._known: dict[str, Launch] = {}
 
     def arguments(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -55,7 +62,11 @@ class LaunchRecorder:
     def record(self, function: Any, bound: dict[str, Any], kwargs: dict[str, Any], grid: tuple[int, int, int]) -> None:
         """Count one launch and describe it, unless it was described before."""
         params = parameters(function, self._parameters)
-        self.add(describe(function, params, bound, kwargs, grid, self.registry))
+        launch = describe(function, params, bound, kwargs, grid, self.registry)
+        launch["surroundings"] = surroundings([function, *bound.values()], self.registry, self._names)
+        if self.listener is not None:
+            self.listener(launch["index"], bound, grid)
+        self.add(launch)
 
     def add(self, launch: Launch) -> None:
         """Count a described launch."""
@@ -183,8 +194,11 @@ def _wrap_compiled() -> None:
 
 def _inside(run: Any, *args: Any, **kwargs: Any) -> Any:
     _State.depth += 1
+    _State.recorder.failed += 1
     try:
-        return run(*args, **kwargs)
+        result = run(*args, **kwargs)
+        _State.recorder.failed -= 1
+        return result
     finally:
         _State.depth -= 1
 

@@ -14,6 +14,7 @@ from . import triton_internals as internals
 from .kernel_source import KernelError, check_source
 from .launch_description import Launch, decode
 from .registry import JitRegistry
+from .surroundings import surroundings
 
 __all__ = ["SM90_SHARED_LIMIT", "Compiled", "KernelError", "check", "compile_sm90", "find", "lower"]
 
@@ -136,6 +137,7 @@ def _front_end(
     for reached in (function, *source.constants.values()):
         if registry.is_own(reached):
             check_source(reached.fn, registry.filename, seen)
+    _compare_surroundings(function, launch, registry, list(source.constants.values()))
     options = _options(backend, launch)
     internals.resolve("triton._C.libtriton:ir.load_dialects")(context)
     backend.load_dialects(context)
@@ -146,6 +148,19 @@ def _front_end(
         line, message = _explain(error, function, registry)
         raise KernelError(line, message, "lowering") from error
     return module, backend, options
+
+
+def _compare_surroundings(
+    function: Any, launch: Launch | Mapping[str, Any], registry: JitRegistry, constants: list[Any]
+) -> None:
+    recorded = launch.get("surroundings")
+    if recorded is None:  # described without a launch
+        return
+    found = surroundings([function, *constants], registry, {})
+    for name in sorted(recorded.keys() | found.keys()):
+        if recorded.get(name) != found.get(name):
+            message = f"{name.rpartition(':')[2]!r} is not what it was when the submission was loaded: pass it instead"
+            raise KernelError(_definition_line(function), f"kernel {function.__name__}: {message}", "source")
 
 
 def _source(function: Any, launch: Launch | Mapping[str, Any], registry: JitRegistry, backend: Any) -> Any:

@@ -22,8 +22,10 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from kgb_env.operators.helpers import Helpers, allowed, groups
 from kgb_env.worker.offences import AuditViolation, Offences
+from kgb_env.worker.trace import Trace
 
 __all__ = [
+    "MAX_SEEDED_TABLE",
     "MAX_SEED_ELEMENTS",
     "MAX_TABLE_ELEMENTS",
     "Audit",
@@ -35,6 +37,8 @@ __all__ = [
 
 MAX_TABLE_ELEMENTS = 4096
 """Largest table that a helper of the group ``index`` may make."""
+MAX_SEEDED_TABLE = 16
+"""Largest table where seeds may be drawn: a larger one could hold the draws."""
 MAX_SEED_ELEMENTS = 4
 """Largest tensor that ``random_`` may fill where drawing a seed is allowed."""
 
@@ -53,6 +57,8 @@ class _Table(NamedTuple):
     tables: frozenset[str]
     seeds_only: bool
     """Whether ``item`` reads drawn seeds only."""
+    largest: int
+    """Elements of the largest table."""
 
 
 @functools.cache
@@ -71,7 +77,9 @@ def _table(helpers: Helpers) -> _Table:
                 functions[spelling] = name
     index = groups()["index"]
     singles = {name.partition(".")[0] for name in helpers.extra}
-    return _Table(functions, index.torch | index.methods, "rng_seed" in helpers.extra and not singles & set(_READS))
+    seeds = "rng_seed" in helpers.extra
+    largest = MAX_SEEDED_TABLE if seeds else MAX_TABLE_ELEMENTS
+    return _Table(functions, index.torch | index.methods, seeds and not singles & set(_READS), largest)
 
 
 class Audit:
@@ -87,6 +95,7 @@ class Audit:
         self.table = _table(helpers)
         self.drawn: list[torch.Tensor] = []
         self.reading = False
+        self.trace = Trace()
         self._function = _FunctionMode(self)
         self._dispatch = _DispatchMode(self)
 
@@ -190,10 +199,12 @@ class _FunctionMode(TorchFunctionMode):
             audit.offences.refuse("tensor-in-table", f"`{name}` of tensors", "tables are made of Python numbers only")
         if name in ("item", "random_") and audit.table.seeds_only:
             return self._seed(name, func, args, kwargs or {})
+        if name in audit.table.tables:  # what a table is made of never becomes an operator's argument
+            audit.trace.note(name, args, kwargs or {})
         result = func(*args, **kwargs) if kwargs else func(*args)
-        if name in audit.table.tables and result.numel() > MAX_TABLE_ELEMENTS:
+        if name in audit.table.tables and result.numel() > audit.table.largest:
             what = f"`{name}` made {result.numel()} elements"
-            audit.offences.refuse("large-table", what, f"tables of up to {MAX_TABLE_ELEMENTS} elements are helpers")
+            audit.offences.refuse("large-table", what, f"tables of up to {audit.table.largest} elements are helpers")
         return result
 
     def _seed(self, name: str, func: Any, args: Any, kwargs: Any) -> Any:
@@ -229,7 +240,9 @@ class _DispatchMode(TorchDispatchMode):
         if name not in audit.helpers.aten or (name in _READS and audit.table.seeds_only and not audit.reading):
             base = name.partition(".")[0]
             audit.offences.refuse("torch-operator", f"`aten::{name}`", audit.helpers.why_not(base))
-        return func(*args, **kwargs) if kwargs else func(*args)
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        audit.trace.note(name, args, kwargs or {}, result)
+        return result
 
 
 @functools.cache

@@ -214,7 +214,7 @@ def _make_class(refuse: Any, name: str, bases: tuple[type, ...], held: dict[str,
     ]
     if bad:
         refuse("dunder-attribute", f"a class with {bad[0]!r}")
-    return type(name, bases, {"__module__": MODULE_NAME, **held}, **kwargs)
+    return type(name, bases, {**held, "__module__": MODULE_NAME}, **kwargs)  # what is foreign is told by this name
 
 
 def _is_facade(target: Any) -> bool:

@@ -131,10 +131,10 @@ INNER_NAMES = _words(
     "ASTSource CompiledKernel InterpretedFunction add_pre_run_hook as_subclass ast_transformer builtins core "
     "create_binder device_caches extern_elementwise get_capture_scope handle inspect interpreter_builder "
     "interpreter_semantic ir knobs module_from_spec modules pkgutil pre_run_hooks raw_src rewrite rewriter "
-    "rewritten_fn semantic target_info tl typing used_global_vals"
+    "rewritten_fn semantic set_state graphsafe_set_state target_info tl typing used_global_vals"
 )
-"""Public attributes of Triton's objects that lead out of the language: modules that its own modules import, and
-the works of the launcher and the interpreter."""
+"""Public attributes that lead out of the language: modules that Triton's own modules import, the works of the launcher
+and the interpreter, and the state of a random generator, through which a tensor's bytes become a Python number."""
 
 INTERPRETER_GLOBALS = _words(
     "ASTTransformer FunctionRewriter GridExecutor InterpretedFunction InterpreterBuilder TensorHandle ast "

@@ -41,6 +41,7 @@ class Session:
         self._guard = MountGuard()
         self._generators: dict[tuple[int, int], torch.Generator] = {}
         self._told: set[str] = set()
+        self._trace = ""
 
     def run(self) -> None:
         """Load the submission, then make every call; report each."""
@@ -80,6 +81,7 @@ class Session:
     def _call(self, number: int, call: dict[str, Any], function: Callable[..., Any]) -> None:
         opened = Opened()
         self._recorder.reset()
+        self._trace = ""
         result, error = None, None
         try:
             args, kwargs = self._arguments(call, opened)
@@ -88,18 +90,23 @@ class Session:
             result = Outputs(self._base, slots, opened.tensors).write(answer)
         except BaseException as problem:  # boundary: whatever the candidate raises is reported, never swallowed
             error = describe_error(problem, self._filename)
+        if self._recorder.failed and error is None:
+            # Whether a kernel fails can tell the host what its operands hold, and whether it ran at all.
+            what = "a kernel raised an error, and the submission went on"
+            self._reporter.violations([offence("kernel-failed", what)], "audit")
         self._tell_launches()
         self._reporter.violations(fence.violations(), "fence")
         self._reporter.violations(python_hooks.violations(), "hooks")
         self._reporter.violations(self._guard.offences, "mount")
-        self._reporter.write("call", call=number, result=result, error=error, launches=self._recorder.own)
+        self._reporter.write("call", call=number, result=result, error=error, launches=self._recorder.own, trace=self._trace)
 
     def _arguments(self, call: dict[str, Any], opened: Opened) -> tuple[list[Any], dict[str, Any]]:
         fresh = call["fresh"]
         if fresh:
-            torch.manual_seed(call["seed"] % 2**63)
+            torch.manual_seed(call["seed"])
 
         def generator(seed: int) -> torch.Generator:
+            torch.seed()  # with a generator given, draws from the global one must not repeat
             key = (call["case"], seed)
             if fresh or key not in self._generators:
                 self._generators[key] = torch.Generator().manual_seed(seed)
@@ -112,7 +119,15 @@ class Session:
     def _invoke(self, call: dict[str, Any], function: Callable[..., Any], args: list[Any], kwargs: Any) -> Any:
         def audited(candidate: Callable[..., Any], a: Any, k: Any) -> Any:
             with self._audited() as audit, audit:
-                return plain_answer(candidate(*a, **k))
+                audit.trace.note("call", a, k)
+                self._recorder.listener = audit.trace.launch
+                try:
+                    answer = plain_answer(candidate(*a, **k))
+                    audit.trace.note("answer", answer)
+                finally:
+                    self._recorder.listener = None
+                    self._trace = audit.trace.digest
+                return answer
 
         if not self._header["mounted"]:
             return audited(function, args, kwargs)

@@ -1,6 +1,6 @@
 # attack: D11
 # operator: aten::bernoulli
-# expect: policy_violation
+# expect: wrong_value
 # layer: audit
 # Sets the state of the generator that it was given back, so that two calls draw alike.
 

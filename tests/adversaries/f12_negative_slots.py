@@ -1,6 +1,6 @@
 # attack: F12
 # operator: vllm::reshape_and_cache
-# expect: wrong_value|illegal_access
+# expect: wrong_value|nonfinite|illegal_access
 # layer: numerics
 # Takes slot -1 for the last slot, as Python would.
 

@@ -137,7 +137,7 @@ RULES = {
         (True, "del torch.sum", "d = {}\nd['x'] = 1\ndel d['x']"),
         (True, "math.pi += 1", "pi = math.pi\npi += 1"),
         (True, "for torch.x in [1]: pass", "for x in [1]: pass"),
-        (True, "t = torch\nt.backends.cuda.matmul.allow_tf32 = True", "def f(self):\n    self.t = torch"),
+        (True, "t = torch\nt.nn.functional.relu = None", "def f(self):\n    self.t = torch"),
     ],
     "metaclass": [
         (False, "class A(metaclass=type): pass", "class A(dict, x=1): pass"),

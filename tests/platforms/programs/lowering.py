@@ -203,7 +203,7 @@ def checks() -> dict[str, Callable[[], None]]:
 
 
 def check_dead_branch() -> None:
-    line = line_of("if isinstance(B, int):") + 1
+    line = line_of("if B == 0:") + 1
     message = refused(space["bad_dead_branch"], X, X, B=8, stage="source", line=line)
     assert "torch" in message
 
