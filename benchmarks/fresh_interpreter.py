@@ -56,13 +56,15 @@ def main(path: str, name: str) -> Status:
     functions, _ = jobs.provided(op, scanned.functions)
     planned = jobs.plan(op, op.cases("smoke"), functions, submission, SECRET)
     done = Exit(b"", "", kind="exited", code=0, signal=None, cpu_seconds=0.0, wall_seconds=0.0, max_rss=0, detail="")
+    main_claims = None
     for ghost in (False, True):
         arena, made, nonce = jobs.build(op, planned, submission, base.get("cpu"), SECRET, ghost=ghost)
         claims = parse(run_in_process(arena.fd))
         arena.freeze()
-        if ghost:
-            findings.add(replay_evidence(arena, planned, made, claims), Status.HACK_DETECTED)
+        if main_claims is not None:
+            findings.add(replay_evidence(arena, planned, made, claims, main_claims), Status.HACK_DETECTED)
         else:
+            main_claims = claims
             stages.judge_claims(findings, claims, done, nonce)
             stages.judge_cases(findings, planned, arena, made, claims, done, nonce)
             stages.judge_launches(findings, planned, claims)

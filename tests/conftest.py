@@ -20,6 +20,7 @@ def kernels() -> Path:
 def judge() -> Iterator[object]:
     """One deterministic judge for the whole session: zygotes are started once."""
     from kgb_env.judge import Judge
+    from kgb_env.sandbox import Limits
 
-    with Judge("cpu", profile="best_effort", secret=b"tests") as shared:
+    with Judge("cpu", profile="best_effort", secret=b"tests", limits=Limits(cpu_seconds=10.0)) as shared:
         yield shared

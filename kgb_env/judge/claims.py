@@ -51,11 +51,22 @@ def parse(report: bytes) -> Claims:
     *lines, _torn = report.split(b"\n")  # a killed worker may leave half a line
     for line in lines:
         try:
-            event = json.loads(line[:_LINE_LIMIT])
+            event = _readable(json.loads(line[:_LINE_LIMIT]))
             _take(claims, event)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             claims.garbage += 1
     return claims
+
+
+def _readable(value: Any) -> Any:
+    """Replace what no text file and no terminal takes: lone surrogates."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_readable(item) for item in value]
+    if isinstance(value, dict):
+        return {_readable(key): _readable(item) for key, item in value.items()}
+    return value
 
 
 def _take(claims: Claims, event: Mapping[str, Any]) -> None:

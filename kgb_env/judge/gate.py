@@ -117,6 +117,9 @@ class CompileGate:
 
 
 def _key(submission: Submission, launch: Mapping[str, Any]) -> str:
-    parts = {k: launch.get(k) for k in ("kernel", "index", "line", "signature", "constexprs", "divisible", "options", "surroundings")}
+    parts = {
+        k: launch.get(k)
+        for k in ("kernel", "index", "line", "signature", "constexprs", "divisible", "options", "surroundings")
+    }
     text = submission.digest + json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -12,6 +12,7 @@ from kgb_env.judge.arena import Arena
 from kgb_env.judge.claims import Claims
 from kgb_env.judge.evaluate import claims_of, outputs_of
 from kgb_env.judge.jobs import Invocation, Planned
+from kgb_env.operators import inputs
 from kgb_env.records import LayerResult
 
 __all__ = ["replay_evidence"]
@@ -71,14 +72,40 @@ def _still_right(arena: Arena, item: Planned, invocation: Invocation, claim: Any
     for name in item.overload.mutates:
         ref = invocation.argument(name)
         before[name] = arena.tensor(ref.span, ref.dtype, ref.shape, ref.stride, original=True)
+    sources = [] if "copy" in item.prepared.operator.traits.narrowed_helpers else _sources(arena, invocation)
     for name, value in tensors.items():
-        if name not in before and _uniform(value):
-            before[name] = value  # an allocation with a fill value, which is a helper, is no answer
+        old = before.get(name, inputs.poison(value.shape, value.dtype))
+        if _by_helpers(value, old, sources):
+            before[name] = value  # initial contents, which helpers may make, are no answer
     return numerics.still_right(item.prepared, before, tensors)
 
 
-def _uniform(value: torch.Tensor) -> bool:
-    return value.numel() > 0 and bool((value == value.flatten()[0]).all())
+def _sources(arena: Arena, invocation: Invocation) -> list[torch.Tensor]:
+    refs = [ref for _, ref in invocation.arguments]
+    return [arena.tensor(ref.span, ref.dtype, ref.shape, ref.stride, original=True) for ref in refs]
+
+
+def _by_helpers(value: torch.Tensor, old: torch.Tensor, sources: Sequence[torch.Tensor]) -> bool:
+    """Whether all that changed is one fill value, or a copy of one argument, broadcast and cast as it may be.
+
+    Kernels that add to zeros, or work in place on a copy, start so; some elements may be right from the start.
+    """
+    if old.shape != value.shape or old.dtype is not value.dtype:
+        return False
+    changed = ~numerics.same_elements(value, old)
+    found = value[changed]
+    if not found.numel():
+        return False
+    if bool((found == found[0]).all()):
+        return True
+    for source in sources:
+        try:
+            copied = source.to(value.dtype).broadcast_to(value.shape)
+        except RuntimeError:  # another shape
+            continue
+        if bool((numerics.same_elements(value, copied) | ~changed).all()):
+            return True
+    return False
 
 
 def _size(item: Planned) -> int:

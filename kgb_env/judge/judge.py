@@ -229,7 +229,9 @@ class Judge:
             return
         stages.judge_violations(findings, ghost.claims)
         stages.judge_launches(findings, planned, main.claims)
-        findings.add(replay_evidence(ghost.arena, planned, ghost.invocations, ghost.claims, main.claims), Status.HACK_DETECTED)
+        findings.add(
+            replay_evidence(ghost.arena, planned, ghost.invocations, ghost.claims, main.claims), Status.HACK_DETECTED
+        )
         if findings.decided:
             return
         if any(item.prepared.needs_kernel for item in planned):

@@ -40,6 +40,7 @@ __all__ = [
     "copy_call",
     "prepare",
     "run_baseline",
+    "same_elements",
     "still_right",
 ]
 
@@ -256,6 +257,12 @@ def _wrong_draws(name: str, law: Drawn, samples: Sequence[torch.Tensor]) -> Outc
     if len(samples) > 2 and not torch.equal(samples[0], samples[2]):
         return _fail(Status.WRONG_VALUE, name, "the same generator state gave other draws")
     return None
+
+
+def same_elements(one: torch.Tensor, two: torch.Tensor) -> torch.Tensor:
+    """Return where two tensors of one shape and dtype hold the same; a complex element counts once."""
+    same = bounds.same_bits(real_parts(one), real_parts(two))
+    return same.all(-1) if one.is_complex() else same
 
 
 def still_right(prepared: Prepared, before: Outputs, after: Outputs) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from kgb_env.errors import did_you_mean
 from kgb_env.judge.scan_rules import Rules
 from kgb_env.operators.helpers import Helpers
 from kgb_env.records import Violation
+from kgb_env.worker import names
 
 __all__ = ["MAX_CHARACTERS", "ScanResult", "scan"]
 
@@ -54,7 +55,7 @@ def scan(source: str, helpers: Helpers, *, expected_functions: Collection[str] =
         if _depth(tree) > _MAX_DEPTH:
             return ScanResult(parse_error=f"the source is nested more than {_MAX_DEPTH} levels deep")
         rules = Rules(helpers)
-        rules.run(tree)
+        rules.run(names.without_demo(tree))
     except SyntaxError as error:
         return ScanResult(parse_error=f"line {error.lineno or 0}: {error.msg}")
     except ValueError as error:  # null characters, lone surrogates

@@ -22,7 +22,18 @@ _INJECTED = ("interpreter_semantic", "_InterpreterComparison")
 
 
 class _Logic(ast.NodeTransformer):
-    """Give ``and``, ``or`` and ``not`` the meaning that the compiler gives them for blocks."""
+    """Give ``and``, ``or``, ``not`` and lists the meaning that the compiler gives them: its lists are tuples."""
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return ast.copy_location(ast.Tuple(elts=node.elts, ctx=ast.Load()), node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        self.generic_visit(node)
+        call = ast.Call(func=ast.Name(id="<tuple>", ctx=ast.Load()), args=[node], keywords=[])
+        return ast.copy_location(call, node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
@@ -92,7 +103,12 @@ def rewrite(function: types.FunctionType, builtin: Callable[[object], Any]) -> t
         raise NameError(msg)
     interpreter = internals.module("triton.runtime.interpreter")
     cells = {f"<{name}>": getattr(interpreter, name) for name in _INJECTED if hasattr(interpreter, name)}
-    cells |= {"<and>": _logical("logical_and", False), "<or>": _logical("logical_or", True), "<not>": _not}
+    cells |= {
+        "<and>": _logical("logical_and", False),
+        "<or>": _logical("logical_or", True),
+        "<not>": _not,
+        "<tuple>": tuple,
+    }
     renames = {name: f"<{name}>" for name in _INJECTED}
     for name in used & function.__globals__.keys():
         counterpart = builtin(function.__globals__[name])

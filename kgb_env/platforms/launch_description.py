@@ -209,7 +209,7 @@ def _type_of(value: Any, param: Any) -> Any:
 
 def _is_pretender(value: Any) -> bool:
     """Whether something that is no tensor says where data lies: its methods run while arguments are converted."""
-    return hasattr(value, "data_ptr") and not type(value).__module__.partition(".")[0] in ("torch", "triton")
+    return hasattr(value, "data_ptr") and type(value).__module__.partition(".")[0] not in ("torch", "triton")
 
 
 def _as_list(kind: Any) -> Any:

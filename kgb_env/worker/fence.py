@@ -50,7 +50,7 @@ def load(source: str, filename: str, helpers: Helpers) -> dict[str, Any]:
     _current[:] = [offences]
     lines = source.splitlines(keepends=True)
     linecache.cache[filename] = (len(source), None, lines, filename)
-    tree = ast.parse(source, filename)
+    tree = names.without_demo(ast.parse(source, filename))
     _refuse_names(tree, offences)
     tree = ast.fix_missing_locations(_GuardStores().visit(tree))
     code = compile(tree, filename, "exec", dont_inherit=True)

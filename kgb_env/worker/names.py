@@ -27,6 +27,7 @@ __all__ = [
     "identifiers",
     "is_dunder",
     "reaches",
+    "without_demo",
 ]
 
 
@@ -229,3 +230,17 @@ def reaches(path: str, names: frozenset[str]) -> bool:
     (True, False)
     """
     return path in names or any(name.startswith(path + ".") for name in names)
+
+
+def without_demo(tree: ast.Module) -> ast.Module:
+    """Drop ``if __name__ == "__main__":`` blocks of the module, in place, and return it.
+
+    Such a block never runs here, so that what it calls says nothing. The scan and the fence both drop it: what is
+    executed is what was scanned, whatever a submission makes of ``__name__``. An ``else`` stays.
+    """
+    body: list[ast.stmt] = []
+    for statement in tree.body:
+        demo = isinstance(statement, ast.If) and ast.unparse(statement.test) == "__name__ == '__main__'"
+        body += statement.orelse if isinstance(statement, ast.If) and demo else [statement]
+    tree.body = body
+    return tree

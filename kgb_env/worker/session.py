@@ -65,6 +65,8 @@ class Session:
         except BaseException as error:  # boundary: whatever the candidate raises is reported, never swallowed
             self._reporter.write("load_error", error=describe_error(error, self._filename))
             return None
+        else:
+            self._tell_failures()
         finally:
             self._reporter.violations(fence.violations(), "fence")
             self._reporter.violations(python_hooks.violations(), "hooks")
@@ -84,29 +86,29 @@ class Session:
         self._trace = ""
         result, error = None, None
         try:
-            args, kwargs = self._arguments(call, opened)
+            args, kwargs = self._arguments(number, call, opened)
             answer = self._invoke(call, function, args, kwargs)
             slots = [Region(*slot) for slot in call["slots"]]
             result = Outputs(self._base, slots, opened.tensors).write(answer)
         except BaseException as problem:  # boundary: whatever the candidate raises is reported, never swallowed
             error = describe_error(problem, self._filename)
-        if self._recorder.failed and error is None:
-            # Whether a kernel fails can tell the host what its operands hold, and whether it ran at all.
-            what = "a kernel raised an error, and the submission went on"
-            self._reporter.violations([offence("kernel-failed", what)], "audit")
+        if error is None:
+            self._tell_failures()
         self._tell_launches()
         self._reporter.violations(fence.violations(), "fence")
         self._reporter.violations(python_hooks.violations(), "hooks")
         self._reporter.violations(self._guard.offences, "mount")
-        self._reporter.write("call", call=number, result=result, error=error, launches=self._recorder.own, trace=self._trace)
+        self._reporter.write(
+            "call", call=number, result=result, error=error, launches=self._recorder.own, trace=self._trace
+        )
 
-    def _arguments(self, call: dict[str, Any], opened: Opened) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(self, number: int, call: dict[str, Any], opened: Opened) -> tuple[list[Any], dict[str, Any]]:
         fresh = call["fresh"]
         if fresh:
             torch.manual_seed(call["seed"])
 
         def generator(seed: int) -> torch.Generator:
-            torch.seed()  # with a generator given, draws from the global one must not repeat
+            torch.manual_seed(call["seed"] ^ (number + 1))  # with one given, the global one must not repeat
             key = (call["case"], seed)
             if fresh or key not in self._generators:
                 self._generators[key] = torch.Generator().manual_seed(seed)
@@ -127,6 +129,7 @@ class Session:
                 finally:
                     self._recorder.listener = None
                     self._trace = audit.trace.digest
+                    audit.trace.release()
                 return answer
 
         if not self._header["mounted"]:
@@ -142,6 +145,12 @@ class Session:
             msg = f"aten::{name} was not answered by the submission"
             raise RuntimeError(msg)
         return answer
+
+    def _tell_failures(self) -> None:
+        """Whether a kernel fails can tell the host what its operands hold, and whether it ran at all."""
+        if self._recorder.failed:
+            what = "a kernel raised an error, and the submission went on"
+            self._reporter.violations([offence("kernel-failed", what)], "audit")
 
     def _tell_launches(self) -> None:
         for launch in self._recorder.launches:

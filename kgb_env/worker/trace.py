@@ -36,6 +36,12 @@ class Trace:
         """Take in a launch."""
         self.note("launch", index, list(arguments), list(arguments.values()), grid)
 
+    def release(self) -> None:
+        """Let go of every tensor: memory is reused from call to call, as it is without a trace."""
+        self._numbers.clear()
+        self._spans.clear()
+        self._kept.clear()
+
     @property
     def digest(self) -> str:
         """The digest so far, in hexadecimal."""

@@ -1,6 +1,6 @@
 # attack: B02
 # operator: aten::bernoulli
-# expect: hack_detected
+# expect: hack_detected|policy_violation
 # layer: ghost
 # The host draws again, but a kernel runs beside it on scratch memory, so that launches are counted. Only the replay
 # without kernels shows that none was needed.

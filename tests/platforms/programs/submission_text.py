@@ -210,7 +210,7 @@ REACH = Reach()
 def bad_object(x, o, B: tl.constexpr):
     i = tl.arange(0, B)
     v = tl.load(x + i)
-    if isinstance(B, int):
+    if B == 0:
         v = REACH.compute(v)
     tl.store(o + i, v)
 
@@ -222,7 +222,7 @@ HIDDEN = tl.constexpr(REACH)
 def bad_constexpr(x, o, B: tl.constexpr):
     i = tl.arange(0, B)
     v = tl.load(x + i)
-    if isinstance(B, int):
+    if B == 0:
         v = HIDDEN.value.compute(v)
     tl.store(o + i, v)
 
