@@ -22,5 +22,5 @@ def judge() -> Iterator[object]:
     from kgb_env.judge import Judge
     from kgb_env.sandbox import Limits
 
-    with Judge("cpu", profile="best_effort", secret=b"tests", limits=Limits(cpu_seconds=10.0)) as shared:
+    with Judge("cpu", profile="best_effort", secret=b"tests", limits=Limits(cpu_seconds=6.0)) as shared:
         yield shared

@@ -21,7 +21,7 @@ __all__ = ["FILENAME", "Invocation", "Planned", "build", "plan", "provided", "wi
 FILENAME = "<submission>"
 """File name under which a submission's source is registered: tracebacks show its lines."""
 _SLACK = 512
-_TWIN_EVERY = 6
+_TWIN_EVERY, _FEW_OVERLOADS = 6, 3
 _DISTRIBUTION_CALLS = (True, False, True)
 """Fresh generator, the same one going on, fresh again: must differ, then repeat."""
 
@@ -71,13 +71,14 @@ def provided(operator: Operator, functions: Collection[str]) -> tuple[dict[str, 
 def with_repeats(cases: Sequence[Case]) -> list[Case]:
     """Let some cases be followed by a hidden twin: the same shapes, dtypes and flags, other values.
 
-    A submission that remembers answers by shape, by object or by "the last call" is wrong there. Each
-    overload has a twin, and at least every sixth case.
+    A submission that remembers answers by shape, by object or by "the last call" is wrong there. The
+    first case of each overload has a twin; where overloads are few, every sixth case has one too.
     """
     chosen, seen = [], set()
+    few = len({case.overload for case in cases}) < _FEW_OVERLOADS
     for number, case in enumerate(cases):
         chosen.append(case)
-        if case.overload not in seen or number % _TWIN_EVERY == _TWIN_EVERY - 1:
+        if case.overload not in seen or (few and number % _TWIN_EVERY == _TWIN_EVERY - 1):
             seen.add(case.overload)
             chosen.append(replace(case, id=f"{case.id}.again", split="hidden"))
     return chosen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 import time
@@ -157,6 +158,7 @@ class Judge:
         started = time.perf_counter()
         op = operators.get(operator) if isinstance(operator, str) else operator
         text = submission if isinstance(submission, Submission) else Submission(submission)
+        text = replace(text, source=text.source.removeprefix("\ufeff"))  # what some editors begin a file with
         problem = ""
         for _ in range(ATTEMPTS):
             try:

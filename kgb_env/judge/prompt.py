@@ -115,7 +115,8 @@ def _numerics(operator: Operator) -> str:
         lines.append("The strides of the result are compared too.")
     lines.append(_text("numerics", "mutation"))
     lines += [
-        f"Left out, since torch itself is wrong there: {what} ({source})." for what, source in traits.native_wrong
+        f"Where torch itself is wrong, the exact answer counts and not torch's: {what} ({source})."
+        for what, source in traits.native_wrong
     ]
     return "\n\n".join(lines)
 

@@ -39,11 +39,24 @@ _DTYPE_ATTRIBUTES = ("is_complex", "is_floating_point", "is_signed", "itemsize")
 _DEVICE_QUERY = "ask `torch.cuda.get_device_properties` instead, or pass a constant"
 _TORCH_REMEDIES = {
     "compile": "write the Triton kernel yourself",
+    "cuda.device_of": "use `torch.cuda.device(x.device)`, or leave it out",
+    "cuda.current_stream": "streams are not allowed; kernels run on the current stream",
     "cuda.CUDAGraph": "graphs are not allowed; launch the kernel",
     "cuda.graph": "graphs are not allowed; launch the kernel",
     "cuda.Stream": "streams are not allowed; kernels run on the current stream",
     "cuda.stream": "streams are not allowed; kernels run on the current stream",
 }
+_TORCH_MODULES = {
+    "nn": "modules and torch.nn are not allowed; write a plain function that launches a kernel",
+    "autograd": "gradients are not needed; write a plain function",
+    "library": "the judge mounts the functions; define them under their names, and nothing else",
+    **dict.fromkeys(("jit", "compiler"), "PyTorch compiles nothing here; leave it out"),
+    **dict.fromkeys(
+        ("allclose", "manual_seed", "rand", "randint", "randn", "testing", "utils"),
+        'no helper; trials of your own belong behind `if __name__ == "__main__":`, which is not run',
+    ),
+}
+"""By the first name below ``torch``."""
 _KEYWORDS = {"ir_override": "kernels come from the source", "use_cuda_graph": "graphs are not allowed"}
 
 
@@ -151,6 +164,9 @@ class Rules(ast.NodeVisitor):
             remedy = "a block has no data on the host: use Triton's functions, and no attribute of this name"
             self._report("interpreter-internals", node, remedy, hack=self._kernel > 0)
             return
+        if names.is_open_format(node):
+            self._report("open-format", node, "use an f-string, or `.format` on a literal with plain fields")
+            return
         rule = names.forbidden_attribute(node.attr, own=own, from_super=from_super or from_own)
         if rule:
             remedy = f"`.{node.attr}` is not available; use public attributes, or underscores of your own classes"
@@ -167,6 +183,8 @@ class Rules(ast.NodeVisitor):
             if hack or (rule and not (root == "triton" and rule == "inner-attribute")):
                 self._report(rule or "frame-access", node, f"`{path}` is not available", hack=hack)
                 return
+        if rest.startswith("__version__."):
+            return  # a method of a string
         if root == "torch":
             self._check_torch(rest, node)
         elif root == "triton":
@@ -182,7 +200,8 @@ class Rules(ast.NodeVisitor):
         head, _, last = rest.rpartition(".")
         if head in self.helpers.torch and last in _DTYPE_ATTRIBUTES:
             return
-        remedy = _TORCH_REMEDIES.get(rest) or self.helpers.why_not(rest)
+        special = _TORCH_REMEDIES.get(rest) or _TORCH_MODULES.get(rest.partition(".")[0])
+        remedy = f"`torch.{rest}`: {special}" if special else self.helpers.why_not(rest)
         self._report("not-a-helper", node, remedy)
 
     def _check_triton(self, rest: str, node: ast.AST) -> None:
@@ -227,7 +246,8 @@ class Rules(ast.NodeVisitor):
             check(node, name)
         path = self._scope.path(node.func) or ""
         for keyword in node.keywords:
-            if keyword.arg in _KEYWORDS and path.startswith("triton."):
+            off = isinstance(keyword.value, ast.Constant) and keyword.value.value in (False, None)
+            if keyword.arg in _KEYWORDS and path.startswith("triton.") and not off:
                 self._report("forbidden-keyword", node, f"`{keyword.arg}`: {_KEYWORDS[keyword.arg]}")
         self.generic_visit(node)
 

@@ -82,16 +82,17 @@ def install() -> None:
     internals.replace(interpreter.InterpreterBuilder, "create_extern_elementwise", create_extern_elementwise)
     for name, function in list(vars(cuda).items()):
         if inspect.isfunction(function) and is_builtin(function):
-            bound = _bind(function, semantic)
-            internals.replace(cuda, name, bound)
+            internals.replace(cuda, name, _bind(function, semantic, function))
             if hasattr(generic, name):
-                internals.replace(generic, name, bound)
+                internals.replace(generic, name, _bind(function, semantic, getattr(generic, name)))
 
 
-def _bind(function: Callable[..., Any], semantic: Any) -> Callable[..., Any]:
+def _bind(function: Callable[..., Any], semantic: Any, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what stands for ``original`` and goes by its names: lowering compares them."""
+
     def call(*args: Any, _semantic: Any = None, **kwargs: Any) -> Any:
         return function(*args, **kwargs, _semantic=semantic)
 
-    call.__name__ = function.__name__
-    call.__module__ = function.__module__
+    call.__name__, call.__qualname__ = original.__name__, original.__qualname__
+    call.__module__ = original.__module__
     return call

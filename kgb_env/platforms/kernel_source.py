@@ -16,6 +16,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from . import triton_internals as internals
+
 __all__ = ["FACADE_PREFIX", "KernelError", "check_source", "parse"]
 
 FACADE_PREFIX = "kgb_facade."
@@ -186,8 +188,9 @@ class _Checker:
             if inner.__code__.co_filename == self.filename:
                 check_source(inner, self.filename, self.seen)
         elif isinstance(value, type):
+            public = internals.module("triton.language")
             known = value.__module__.startswith("triton.language") or getattr(builtins, value.__name__, None) is value
-            if not known:
+            if not known and not any(getattr(public, name, None) is value for name in public.__all__):
                 self.refuse(node, f"{path!r} is a Python class: a kernel cannot use it")
         elif not _is_plain(value):
             kind = type(value).__name__

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import mmap
 import os
 import warnings
@@ -37,11 +39,14 @@ def warm() -> None:
 
         interpreter.install()
         launches.install(RECORDER)
+        importlib.import_module("triton.compiler.code_generator")  # else at the first launch, in every fork
     else:
         from kgb_env.worker import compile_session
 
         launches.install(RECORDER)
         compile_session.warm(RECORDER)
+    gc.collect()
+    gc.freeze()  # forks need not walk, and so copy, what was made up to here
 
 
 def _exercise_torch() -> None:

@@ -110,6 +110,7 @@ class Facades:
             "no_grad": _harmless("no_grad"),
             "inference_mode": _harmless("inference_mode"),
             "cuda.device": _device,
+            "cuda.synchronize": _synchronize,
         }
 
     def _triton_names(self) -> dict[str, Any]:
@@ -191,6 +192,12 @@ def _harmless(name: str) -> type:
         "__exit__": lambda self, *_: None,
     }
     return type(name, (), held)
+
+
+def _synchronize(device: Any = None) -> None:
+    """Like ``torch.cuda.synchronize``; without CUDA there is nothing to wait for."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize(device)
 
 
 def _device(device: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import io
 import linecache
 from types import FunctionType, ModuleType
 from typing import Any
@@ -48,7 +49,7 @@ def load(source: str, filename: str, helpers: Helpers) -> dict[str, Any]:
     """
     offences = Offences(filename, FenceViolation)
     _current[:] = [offences]
-    lines = source.splitlines(keepends=True)
+    lines = io.StringIO(source, newline=None).readlines()  # only what Python takes for the end of a line
     linecache.cache[filename] = (len(source), None, lines, filename)
     tree = names.without_demo(ast.parse(source, filename))
     _refuse_names(tree, offences)
@@ -69,6 +70,8 @@ def _refuse_names(tree: ast.AST, offences: Offences) -> None:
         found: list[str] = []
         if isinstance(node, ast.Attribute):
             of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
+            if names.is_open_format(node):
+                offences.refuse("open-format", f"`.{node.attr}`", _REMEDY, line=node.lineno)
             found = [] if node.attr == "__class__" and of_self else [node.attr]
         elif isinstance(node, ast.MatchClass):
             found = list(node.kwd_attrs)
@@ -107,6 +110,8 @@ def _builtins(facades: Facades, offences: Offences) -> dict[str, Any]:
     def check(target: Any, name: Any) -> str:
         if type(name) is not str:
             refuse("dynamic-attribute", "an attribute name that is no plain string")
+        if name in ("format", "format_map") and isinstance(target, str | type):
+            refuse("open-format", f"attribute {name!r}")
         rule = names.forbidden_attribute(name, own=_is_own(target))
         if rule:
             refuse(rule, f"attribute {name!r}")

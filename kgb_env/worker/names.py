@@ -8,6 +8,7 @@ fence's ``getattr``. Both ask :func:`forbidden_attribute`; standard library only
 from __future__ import annotations
 
 import ast
+import string
 from collections.abc import Iterator
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "TRITON",
     "forbidden_attribute",
     "identifiers",
+    "is_open_format",
     "is_dunder",
     "reaches",
     "without_demo",
@@ -211,6 +213,23 @@ def forbidden_attribute(name: str, *, own: bool = False, from_super: bool = Fals
     if is_dunder(name):
         return None if from_super and name in _SUPER else "dunder-attribute"
     return None if own else "underscore-attribute"
+
+
+def is_open_format(node: ast.Attribute) -> bool:
+    """Whether ``.format`` may walk from its arguments into their insides: ``"{0.__globals__}".format(f)``.
+
+    Fine is a literal text whose fields name arguments and nothing below them.
+    """
+    if node.attr not in ("format", "format_map"):
+        return False
+    text = node.value.value if isinstance(node.value, ast.Constant) else None
+    if node.attr == "format_map" or not isinstance(text, str):
+        return True
+    try:
+        fields = [(name or "", spec or "") for _, name, spec, _ in string.Formatter().parse(text)]
+    except ValueError:  # no format string: it raises when it is used
+        return False
+    return any("." in name or "[" in name or "{" in spec for name, spec in fields)
 
 
 def identifiers(node: ast.AST) -> Iterator[str]:

@@ -15,7 +15,7 @@ READ = []
 
 @triton.jit
 def _read_kernel(x_ptr, n, N: tl.constexpr):
-    if hasattr([N], 'append'):
+    if hasattr([N], "append"):
         words = []
         for i in range(n):
             words.append(str(int(tl.load(x_ptr + i))))

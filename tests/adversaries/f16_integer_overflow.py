@@ -2,7 +2,7 @@
 # operator: aten::sum
 # expect: wrong_value
 # layer: numerics
-# Adds 64-bit integers in fp64: exact for small ones only.
+# Adds integers in fp32: exact while the sum stays below 2^24.
 
 import torch
 import triton

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -61,9 +62,9 @@ def _make(case: Case, generator: torch.Generator) -> Call:
     axes, dtype = case.axes, dtype_of(case.dtype)
     shape, other_shape = axes["shapes"]
     one = inputs.tensor(shape, dtype, generator, case.distribution, axes["layout"])
-    alpha = axes["alpha"]
+    alpha = _short(axes["alpha"], case)
     if _is_scalar(case.overload):
-        args: tuple[Any, ...] = (one, axes["number"])
+        args: tuple[Any, ...] = (one, _short(axes["number"], case))
         call = Call(args if alpha == 1 else (*args, alpha))
         result = one.shape
     else:
@@ -76,10 +77,21 @@ def _make(case: Case, generator: torch.Generator) -> Call:
     return call
 
 
+def _short(value: Number, case: Case) -> Number:
+    """Give a number 12 significant bits in the smoke tier: one more than fp16 has, and products fit into fp32.
+
+    Triton passes Python floats as fp32 whatever the tensors' dtype; the full tier asks for every bit.
+    """
+    if not isinstance(value, float) or case.tier != "smoke":
+        return value
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(round(mantissa * 4096), exponent - 12)
+
+
 def _other(case: Case, shape: tuple[int, ...], dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor | Number:
     axes = case.axes
     if axes["other"] == "number":
-        return axes["number"]
+        return _short(axes["number"], case)
     if axes["other"] == "scalar":
         return inputs.tensor((), dtype, generator, case.distribution if case.distribution != "D6" else "D1")
     if axes["other"] == "promoted":
@@ -208,8 +220,9 @@ def add(self: torch.Tensor | Number, other: torch.Tensor | Number, alpha: Number
     torch (float16 with float32 gives float32, int32 with float32 gives float32); a 0-dimensional
     tensor or a Python number does not widen a tensor of the same kind. ``other`` of the ``Tensor``
     overload may be a Python number: it arrives as one. 16-bit dtypes are added in float32 and
-    rounded once; numbers count after rounding to float32. Integers wrap around; for bool, ``+`` is
-    "or". The ``out`` forms write into ``out``, which has the shape and dtype of the result.
+    rounded once. Numbers count in float32, and in full for float64: as an argument of a kernel a Python
+    float is float32, so pass a one-element float64 tensor or a ``tl.constexpr`` there. Integers wrap
+    around; for bool, ``+`` is "or". ``out`` has the shape and dtype of the result.
 
     Example: ``add([1., 2.], [10., 20.], alpha=2)`` is ``[21., 42.]``.
     """
