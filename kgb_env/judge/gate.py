@@ -18,7 +18,7 @@ from typing import Any
 from kgb_env.errors import InfrastructureError
 from kgb_env.judge.arena import Arena, Layout
 from kgb_env.judge.claims import parse
-from kgb_env.judge.exits import refuse_machine_faults
+from kgb_env.judge.exits import refuse_machine_faults, status_of_exit
 from kgb_env.judge.jobs import FILENAME
 from kgb_env.operators.model import Operator
 from kgb_env.records import LayerResult, Submission
@@ -103,7 +103,8 @@ class CompileGate:
         if claims.machine_fault:
             raise InfrastructureError(claims.machine_fault)
         if claims.nonce != nonce:
-            why = claims.load_error or {"message": f"the compiler ended early ({exit_.kind})", "line": 0}
+            ended = f"the compiler came to no end: {status_of_exit(exit_)[1]}"
+            why = claims.load_error or {"message": ended, "line": 0}
             return [(int(why.get("line", 0)), str(why["message"])[:2000])] * len(launches)
         if claims.violations:
             worst = claims.violations[0]

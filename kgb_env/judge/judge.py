@@ -97,9 +97,11 @@ class Judge:
         self.platform = platforms.get(platform)
         self.secret = secret if secret is not None else secrets.token_bytes(32)
         self._limits = limits
+        seconds = min(_COMPILE_LIMITS.cpu_seconds, 4 * limits.cpu_seconds if limits else math.inf)
+        self._compile_limits = replace(_COMPILE_LIMITS, cpu_seconds=seconds)
         self._zygote = Zygote(env=dict(self.platform.zygote_env), profile=profile)
         self._compiler = Zygote(profile=profile)
-        self._gate = CompileGate(self._compiler, _COMPILE_LIMITS)
+        self._gate = CompileGate(self._compiler, self._compile_limits)
 
     def __enter__(self) -> Judge:
         """Return itself."""
@@ -127,7 +129,7 @@ class Judge:
         return {
             "time": f"{smoke.cpu_seconds:g} s of CPU time for all cases together",
             "memory": f"{smoke.memory_bytes >> 30} GiB",
-            "compilation": f"{_COMPILE_LIMITS.cpu_seconds:g} s of CPU time for all kernels together",
+            "compilation": f"{self._compile_limits.cpu_seconds:g} s of CPU time for all kernels together",
         }
 
     def verify(
