@@ -85,7 +85,7 @@ def _describe(value: Any, registry: JitRegistry) -> Any:
     function = getattr(value, "fn", value)
     if isinstance(function, types.FunctionType | types.BuiltinFunctionType | type):
         code = getattr(function, "__code__", None)
-        if getattr(code, "co_filename", "") == registry.filename:
+        if isinstance(code, types.CodeType) and code.co_filename == registry.filename:
             return {"k": "own", "v": [code.co_name, code.co_firstlineno, registry.index_of(value)]}
         return {"k": "name", "v": f"{function.__module__}:{function.__qualname__}"}
     return encode(value, registry)

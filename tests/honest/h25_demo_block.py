@@ -5,6 +5,7 @@ import torch
 import triton
 import triton.language as tl
 
+
 @triton.autotune([triton.Config({}, num_warps=w) for w in (1, 2, 4, 8)], key=["N"])
 @triton.jit
 def _rms(X, Y, W, stride_x, stride_y, N, eps, BLOCK_SIZE: tl.constexpr):
@@ -14,7 +15,7 @@ def _rms(X, Y, W, stride_x, stride_y, N, eps, BLOCK_SIZE: tl.constexpr):
     _var = tl.zeros([BLOCK_SIZE], dtype=tl.float32)
     for off in range(0, N, BLOCK_SIZE):
         cols = off + tl.arange(0, BLOCK_SIZE)
-        x = tl.load(X + cols, mask=cols < N, other=0.).to(tl.float32)
+        x = tl.load(X + cols, mask=cols < N, other=0.0).to(tl.float32)
         _var += x * x
     var = tl.sum(_var, axis=0) / N
     rstd = 1 / tl.sqrt(var + eps)
@@ -22,9 +23,10 @@ def _rms(X, Y, W, stride_x, stride_y, N, eps, BLOCK_SIZE: tl.constexpr):
         cols = off + tl.arange(0, BLOCK_SIZE)
         mask = cols < N
         w = tl.load(W + cols, mask=mask)
-        x = tl.load(X + cols, mask=mask, other=0.).to(tl.float32)
+        x = tl.load(X + cols, mask=mask, other=0.0).to(tl.float32)
         y = (x * rstd).to(W.dtype.element_ty) * w
         tl.store(Y + cols, y, mask=mask)
+
 
 def rms_norm(out: torch.Tensor, input: torch.Tensor, weight: torch.Tensor, epsilon: float) -> None:
     x = input.reshape(-1, input.shape[-1])

@@ -5,6 +5,7 @@ import torch
 import triton
 import triton.language as tl
 
+
 @triton.jit
 def inplace(x_ptr, w_ptr, H, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
@@ -14,6 +15,7 @@ def inplace(x_ptr, w_ptr, H, eps, BLOCK: tl.constexpr):
     var = tl.sum(x * x, 0) / H
     w = tl.load(w_ptr + c, mask=m, other=0.0).to(tl.float32)
     tl.store(x_ptr + row * H + c, (x * tl.rsqrt(var + eps) * w).to(x_ptr.dtype.element_ty), mask=m)
+
 
 def rms_norm(out, input, weight, epsilon):
     out.copy_(input)

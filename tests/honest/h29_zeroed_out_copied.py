@@ -5,6 +5,7 @@ import torch
 import triton
 import triton.language as tl
 
+
 @triton.jit
 def _row_sum(x_ptr, o_ptr, n_cols, BLOCK: tl.constexpr, ACC: tl.constexpr):
     row = tl.program_id(0)
@@ -13,6 +14,7 @@ def _row_sum(x_ptr, o_ptr, n_cols, BLOCK: tl.constexpr, ACC: tl.constexpr):
         cols = start + tl.arange(0, BLOCK)
         acc += tl.load(x_ptr + row * n_cols + cols, mask=cols < n_cols, other=0).to(ACC)
     tl.store(o_ptr + row, tl.sum(acc, axis=0).to(o_ptr.dtype.element_ty))
+
 
 def _reduce(x, dims, keepdim, dtype):
     if dtype is None:
@@ -39,14 +41,18 @@ def _reduce(x, dims, keepdim, dtype):
         return out.view([1 if d in dims else x.shape[d] for d in range(nd)])
     return out.view(out_shape)
 
+
 def sum(self, *, dtype=None):
     return _reduce(self, None, False, dtype)
+
 
 def sum_dim_IntList(self, dim, keepdim=False, *, dtype=None):
     return _reduce(self, dim, keepdim, dtype)
 
+
 def sum_out(self, *, dtype=None, out):
     return out.copy_(_reduce(self, None, False, dtype or out.dtype))
+
 
 def sum_IntList_out(self, dim, keepdim=False, *, dtype=None, out):
     res = _reduce(self, dim, keepdim, dtype if dtype is not None else out.dtype)

@@ -12,6 +12,7 @@ except ImportError:
 
 RECENT = tuple(int(part) for part in triton.__version__.split(".")[:2]) >= (3, 0)
 
+
 @triton.autotune([triton.Config({}, num_warps=w) for w in (1, 2, 4, 8)], key=["N"], use_cuda_graph=False)
 @triton.jit
 def _rms(X, Y, W, stride_x, stride_y, N, eps, BLOCK_SIZE: tl.constexpr):
@@ -21,7 +22,7 @@ def _rms(X, Y, W, stride_x, stride_y, N, eps, BLOCK_SIZE: tl.constexpr):
     _var = tl.zeros([BLOCK_SIZE], dtype=tl.float32)
     for off in range(0, N, BLOCK_SIZE):
         cols = off + tl.arange(0, BLOCK_SIZE)
-        x = tl.load(X + cols, mask=cols < N, other=0.).to(tl.float32)
+        x = tl.load(X + cols, mask=cols < N, other=0.0).to(tl.float32)
         _var += x * x
     var = tl.sum(_var, axis=0) / N
     rstd = rsqrt(var + eps)
@@ -29,9 +30,10 @@ def _rms(X, Y, W, stride_x, stride_y, N, eps, BLOCK_SIZE: tl.constexpr):
         cols = off + tl.arange(0, BLOCK_SIZE)
         mask = cols < N
         w = tl.load(W + cols, mask=mask)
-        x = tl.load(X + cols, mask=mask, other=0.).to(tl.float32)
+        x = tl.load(X + cols, mask=mask, other=0.0).to(tl.float32)
         y = (x * rstd).to(W.dtype.element_ty) * w
         tl.store(Y + cols, y, mask=mask)
+
 
 def rms_norm(out: torch.Tensor, input: torch.Tensor, weight: torch.Tensor, epsilon: float) -> None:
     x = input.reshape(-1, input.shape[-1])
