@@ -5,7 +5,8 @@ The rules, tried in this order; the one that applied is recorded in ``info["pars
 ``tool_call``
     The whole message, or its last fenced block, is a JSON object with a ``tool``.
 ``fence``
-    The last fenced block tagged ``python``, ``py``, ``triton`` or nothing; else the last one.
+    The last fenced block that is tagged ``python``, ``py``, ``triton`` or nothing and has a ``def``; without
+    one the last that is tagged so; else the last one. An indented fence takes its indentation along.
 ``open_fence``
     The same, where the message ended before the closing fence (a token limit, usually).
 ``bare_code``
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -61,13 +63,15 @@ def parse(message: str) -> Parsed:
     >>> parse("I give up").parsed_as
     'no_code'
     """
+    message = message.removeprefix("\ufeff")
     fences = _fences(message)
     call = _tool_call(message) or (_tool_call(fences[-1].body) if fences else None)
     if call:
         return call
     if fences:
         tagged = [fence for fence in fences if fence.tag in _CODE_TAGS]
-        chosen = (tagged or fences)[-1]
+        defining = [fence for fence in tagged if re.search(r"^\s*(async )?def\b", fence.body, re.MULTILINE)]
+        chosen = (defining or tagged or fences)[-1]
         return Parsed("fence" if chosen.closed else "open_fence", "submit", {"source": chosen.body})
     if _looks_like_code(message):
         return Parsed("bare_code", "submit", {"source": str(message)})
@@ -78,17 +82,18 @@ def _fences(message: str) -> list[_Fence]:
     """Return fenced blocks in order, in one pass over the lines."""
     found: list[_Fence] = []
     body: list[str] = []
-    mark, tag = "", ""
+    mark, tag, indent = "", "", ""
     for line in message.splitlines(keepends=True):
         text = line.strip()
         if not mark and text.startswith(("```", "~~~")):
             mark = text[: len(text) - len(text.lstrip(text[0]))]
+            indent = line[: len(line) - len(line.lstrip())]
             tag, body = text[len(mark) :].strip().lower().split(" ")[0], []
         elif mark and text.startswith(mark) and not text.strip(mark[0]):
             found.append(_Fence(tag, "".join(body), closed=True))
             mark = ""
         elif mark:
-            body.append(line)
+            body.append(line.removeprefix(indent))
     if mark:
         found.append(_Fence(tag, "".join(body), closed=False))
     return found

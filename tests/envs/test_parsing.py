@@ -64,3 +64,21 @@ def test_any_text_is_answered(message):
 
 def test_deep_json_is_no_call():
     assert parse("{" + '"a":{' * 100_000 + "}" * 100_001).parsed_as == "no_code"
+
+
+CODE = "def f(x):\n    return x\n"
+
+
+def test_a_usage_block_after_the_code_does_not_win():
+    message = f"```python\n{CODE}```\nUse it so:\n```\nf([1, 2])\n```\nand it gives\n```text\n[1, 2]\n```"
+    assert parse(message).arguments["source"] == CODE
+
+
+def test_an_indented_fence_is_dedented():
+    indented = "".join(f"   {line}\n" for line in ("```python", *CODE.splitlines(), "```"))
+    assert parse(f"1. The kernel:\n{indented}").arguments["source"] == CODE
+
+
+def test_a_byte_order_mark_is_no_text():
+    assert parse(f"\ufeff```python\n{CODE}```").arguments["source"] == CODE
+    assert parse(f"\ufeffimport torch\n{CODE}").arguments["source"] == f"import torch\n{CODE}"
