@@ -50,7 +50,7 @@ def main(path: str, name: str) -> Status:
     entry.warm()
     op = operators.get(name)
     submission = Submission(Path(path).read_text())
-    findings = Findings(op, "cpu")
+    findings = Findings(op, base.get("cpu"))
     scanned = scan(submission.source, helpers.allowed(op.traits.narrowed_helpers, op.traits.allowed_functions))
     stages.judge_scan(findings, scanned)
     functions, _ = jobs.provided(op, scanned.functions)

@@ -79,12 +79,15 @@ def _take(claims: Claims, event: Mapping[str, Any]) -> None:
         error, result = event.get("error"), event.get("result")
         claims.calls[number] = CallClaim(
             dict(result) if result is not None else None,
-            dict(error) if error is not None else None,
+            _error(error) if error is not None else None,
             int(event["launches"]),
             str(event["trace"])[:64],
         )
     elif kind == "launch":
-        claims.launches.append(dict(event["launch"]))
+        launch = dict(event["launch"])
+        if not isinstance(launch["kernel"], str) or not isinstance(launch["index"], int):
+            raise TypeError(launch)
+        claims.launches.append(launch)
     elif kind == "violation":
         claims.violations.append(
             {
@@ -97,12 +100,23 @@ def _take(claims: Claims, event: Mapping[str, Any]) -> None:
             }
         )
     elif kind == "load_error":
-        claims.load_error = dict(event["error"])
+        claims.load_error = _error(event["error"])
     elif kind == "lowered":
-        claims.lowered[int(event["launch"])] = dict(event)
+        line, message = int(event.get("line") or 0), str(event.get("message", ""))[:2000]
+        claims.lowered[int(event["launch"])] = {"line": line, "message": message}
     elif kind == "machine_fault":
         claims.machine_fault = str(event["message"])[:2000]
     elif kind == "done":
         claims.nonce = str(event["nonce"])
     else:
         claims.garbage += 1
+
+
+def _error(error: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an exception's description with the types that the judge relies on. Raises like a wrong line."""
+    return {
+        "type": str(error["type"])[:80],
+        "message": str(error["message"])[:2000],
+        "line": int(error.get("line") or 0),
+        "unsupported": str(error.get("unsupported", ""))[:80],
+    }

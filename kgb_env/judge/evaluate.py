@@ -36,16 +36,15 @@ def evaluate(arena: Arena, planned: Planned, invocations: Sequence[Invocation], 
             problem = _misused(arena, ref, mutated=name in planned.overload.mutates)
             if problem is not None:
                 return Outcome(problem, 0.0, f"argument `{name}` {_DAMAGE[problem]}")
-        try:
-            answer = outputs_of(arena, planned, invocation, claim)
-        except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-            return Outcome(Status.HACK_DETECTED, 0.0, f"the description of the result is forged: {error!r}")
+        answer = outputs_of(arena, planned, invocation, claim)
         if isinstance(answer, Outcome):
             return answer
         answers.append(answer)
     aliases = {name: structure.alias for name, structure in planned.prepared.structures.items()}  # checked above
     if len(answers) > 1:
-        return numerics.compare_distribution(planned.prepared, answers, aliases)
+        fresh = [answer for answer, made in zip(answers, invocations, strict=True) if made.fresh]
+        going = [answer for answer, made in zip(answers, invocations, strict=True) if not made.fresh]
+        return numerics.compare_distribution(planned.prepared, [fresh[0], *going, *fresh[1:]], aliases)
     return numerics.compare(planned.prepared, answers[0], aliases)
 
 
@@ -72,7 +71,16 @@ def _misused(arena: Arena, ref: TensorRef, *, mutated: bool) -> Status | None:
 
 
 def outputs_of(arena: Arena, planned: Planned, invocation: Invocation, claim: CallClaim) -> Mapping[str, Any] | Outcome:
-    """Collect the outputs of a call by name, or say what is wrong with their structure."""
+    """Collect the outputs of a call by name, or say what is wrong with their structure, or with the claim itself."""
+    try:
+        return _outputs_of(arena, planned, invocation, claim)
+    except (KeyError, ValueError, TypeError, IndexError, OverflowError, AttributeError, RuntimeError) as error:
+        return Outcome(Status.HACK_DETECTED, 0.0, f"the description of the result is forged: {type(error).__name__}")
+
+
+def _outputs_of(
+    arena: Arena, planned: Planned, invocation: Invocation, claim: CallClaim
+) -> Mapping[str, Any] | Outcome:
     outputs: dict[str, Any] = {}
     for name in planned.overload.mutates:
         ref = invocation.argument(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgb_env.operators.model import Operator
+from kgb_env.platforms.base import Platform
 from kgb_env.records import CaseResult, LayerResult, Status, Verdict, Violation
 
 __all__ = ["Findings"]
@@ -13,7 +14,7 @@ _INAPPLICABLE = "not applicable"
 class Findings:
     """Evidence so far, and the status once one is decided."""
 
-    def __init__(self, operator: Operator, platform: str) -> None:
+    def __init__(self, operator: Operator, platform: Platform) -> None:
         """Start with nothing found."""
         self.operator = operator
         self.platform = platform
@@ -52,6 +53,9 @@ class Findings:
                 remedy = f"{layer.evidence}; make the call end normally whatever its kernels write"
                 self.violate(Violation(f"{layer.name}-not-run", 0, remedy, layer.name))
                 self.decide(Status.POLICY_VIOLATION, f"{layer.name} could not be run: {layer.evidence}")
+        absent = self.platform.layers - {layer.name for layer in self.layers}
+        if absent:
+            self.decide(Status.INFRASTRUCTURE_ERROR, f"layers without a result: {', '.join(sorted(absent))}")
         if not self.cases:
             self.decide(Status.UNSUPPORTED, "no case of this operator can be judged here")
         self.decide(Status.CLEAN)
@@ -63,7 +67,7 @@ class Findings:
             raise ValueError(msg)
         return Verdict(
             self.operator.name,
-            self.platform,
+            self.platform.name,
             self.status,
             tuple(self.cases),
             tuple(self.layers),

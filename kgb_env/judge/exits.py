@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgb_env.errors import InfrastructureError
+from kgb_env.platforms.base import Platform
 from kgb_env.records import Status
 from kgb_env.sandbox import Exit
 
@@ -37,7 +38,7 @@ def refuse_machine_faults(exit_: Exit) -> None:
 def status_of_exit(exit_: Exit) -> tuple[Status, str]:
     """Return status and message for a worker that ended before it had answered every call."""
     if exit_.kind == "cpu_timeout":
-        return Status.TIMEOUT, f"no answer within the limit; {exit_.cpu_seconds:.1f} s of CPU time used"
+        return Status.TIMEOUT, "no answer within the limit of CPU time"
     if exit_.kind == "blocked_timeout":
         return Status.TIMEOUT, "the call slept or waited beyond the limit"
     if exit_.kind == "killed":
@@ -56,8 +57,13 @@ def _status_of_signal(number: int) -> tuple[Status, str]:
     return Status.ILLEGAL_ACCESS, f"the process died of {name}: an access outside a buffer, most likely"
 
 
-def status_of_error(error: Mapping[str, Any]) -> Status:
-    """Return the status for an exception that the submission raised."""
+def status_of_error(error: Mapping[str, Any], platform: Platform) -> Status:
+    """Return the status for an exception that the submission raised.
+
+    ``unsupported`` is the platform's word: only what its own table lists, and what its own error named.
+    """
+    if error.get("unsupported") in dict(platform.unsupported):
+        return Status.UNSUPPORTED
     kind, message = str(error.get("type")), str(error.get("message", "")).lower()
     if kind in _TYPES:
         return _TYPES[kind]

@@ -56,32 +56,36 @@ class CompileGate:
         """
         if not launches:
             return GateResult(LayerResult("compile_gate", "not_run", "no kernel was launched"))
-        keys = [_key(submission, launch) for launch in launches]
-        unknown = [i for i, key in enumerate(keys) if key not in self._known]
+        keys = [_key(operator, submission, launch) for launch in launches]
+        with self._lock:
+            results = {key: self._known[key] for key in keys if key in self._known}
+        unknown = [i for i, key in enumerate(keys) if key not in results]
         if unknown:
             found = self._lower(operator, submission, [launches[i] for i in unknown])
+            if isinstance(found, tuple):  # about the whole submission, and perhaps about this run alone
+                line, message = found
+                return GateResult(LayerResult("compile_gate", "fail", message), line, message)
+            fresh = {keys[i]: result for i, result in zip(unknown, found, strict=True)}
+            results |= fresh
             with self._lock:
-                for i, result in zip(unknown, found, strict=True):
-                    self._known[keys[i]] = result
+                self._known.update(fresh)
                 while len(self._known) > _REMEMBERED:
                     self._known.popitem(last=False)
-            results = {keys[i]: r for i, r in zip(unknown, found, strict=True)}
-        else:
-            results = {}
         for key, launch in zip(keys, launches, strict=True):
-            line, message = results.get(key) or self._known[key]
+            line, message = results[key]
             if message:
                 layer = LayerResult("compile_gate", "fail", f"{launch.get('kernel')} (line {line}): {message}")
                 return GateResult(layer, line, message)
-        kernels = len({launch.get("kernel") for launch in launches})
+        kernels = len({(launch["kernel"], launch["index"]) for launch in launches})
         return GateResult(LayerResult("compile_gate", "pass", f"{kernels} kernels, {len(launches)} signatures"))
 
     def _lower(
         self, operator: Operator, submission: Submission, launches: Sequence[Mapping[str, Any]]
-    ) -> list[tuple[int, str]]:
+    ) -> list[tuple[int, str]] | tuple[int, str]:
+        """Return line and message for each launch (an empty message is a pass), or one for the submission."""
         first: dict[Any, int] = {}
         for i, launch in enumerate(launches):
-            first.setdefault(launch.get("kernel"), i)
+            first.setdefault((launch["kernel"], launch["index"]), i)
         nonce = secrets.token_hex(16)
         header = {
             "mode": "compile",
@@ -105,22 +109,21 @@ class CompileGate:
         if claims.nonce != nonce:
             ended = f"the compiler came to no end: {status_of_exit(exit_)[1]}"
             why = claims.load_error or {"message": ended, "line": 0}
-            return [(int(why.get("line", 0)), str(why["message"])[:2000])] * len(launches)
+            return why["line"], why["message"]
+        if claims.load_error:
+            return claims.load_error["line"], claims.load_error["message"]
         if claims.violations:
             worst = claims.violations[0]
-            return [(worst["line"], f"{worst['rule']}: {worst['what']}: {worst['remedy']}")] * len(launches)
-        found = []
-        for i in range(len(launches)):
-            said = claims.lowered.get(i)
-            message = "the compile process did not report on it" if said is None else str(said.get("message", ""))
-            found.append((int((said or {}).get("line", 0)), message[:2000]))
-        return found
+            return worst["line"], f"{worst['rule']}: {worst['what']}: {worst['remedy']}"
+        silent = {"line": 0, "message": "the compile process did not report on it"}
+        said = [claims.lowered.get(i, silent) for i in range(len(launches))]
+        return [(answer["line"], answer["message"]) for answer in said]
 
 
-def _key(submission: Submission, launch: Mapping[str, Any]) -> str:
+def _key(operator: Operator, submission: Submission, launch: Mapping[str, Any]) -> str:
     parts = {
         k: launch.get(k)
         for k in ("kernel", "index", "line", "signature", "constexprs", "divisible", "options", "surroundings")
     }
-    text = submission.digest + json.dumps(parts, sort_keys=True, default=str)
+    text = operator.name + submission.digest + json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -22,8 +22,9 @@ FILENAME = "<submission>"
 """File name under which a submission's source is registered: tracebacks show its lines."""
 _SLACK = 512
 _TWIN_EVERY, _FEW_OVERLOADS = 6, 3
-_DISTRIBUTION_CALLS = (True, False, True)
-"""Fresh generator, the same one going on, fresh again: must differ, then repeat."""
+_DISTRIBUTION_CALLS = ((True, False, True), (True, True, False))
+"""Calls with a fresh generator, and one that goes on with it: the fresh ones must repeat, the other must differ. The
+secret picks the order for each case, so that a submission that counts its calls cannot stage them."""
 
 
 @dataclass(slots=True)
@@ -89,7 +90,7 @@ def plan(
 ) -> list[Planned]:
     """Make inputs and right answers for the cases whose overload the submission provides."""
     planned = []
-    repeats = _DISTRIBUTION_CALLS if operator.traits.result == "distribution" else (True,)
+    random = operator.traits.result == "distribution"
     for case in cases:
         if case.overload not in functions:
             continue
@@ -99,6 +100,8 @@ def plan(
             prepared = numerics.prepare(operator, case, call)
         overload = operator.overload(case.overload)
         seed = seeds.derive(secret, *parts, "generator")
+        order = seeds.derive(secret, *parts, "order") % len(_DISTRIBUTION_CALLS)
+        repeats = _DISTRIBUTION_CALLS[order] if random else (True,)
         planned.append(Planned(case, overload, functions[case.overload], call, prepared, seed, repeats))
     return planned
 

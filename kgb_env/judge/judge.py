@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import secrets
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from typing import Literal
 import torch
 
 from kgb_env import operators
-from kgb_env.errors import InfrastructureError, KgbError
+from kgb_env.errors import InfrastructureError
 from kgb_env.judge import exits, jobs, stages
 from kgb_env.judge.arena import Arena
 from kgb_env.judge.claims import Claims, parse
@@ -37,19 +38,45 @@ __all__ = ["Judge"]
 ATTEMPTS = 3
 """A verdict lost to the machine is tried so often."""
 
-# After a fork OpenMP waits for threads that exist no longer: a forked judge computes with one.
-os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
+
+class _Threads:
+    """How many verdicts compute at this moment, and torch's number of threads before the first of them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.verdicts = 0
+        self.before = 1
+
+
+_threads = _Threads()
+
+
+def _after_fork() -> None:
+    """OpenMP waits for threads that exist no longer: a forked judge computes with one."""
+    _threads.__init__()
+    torch.set_num_threads(1)
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextlib.contextmanager
 def _one_thread() -> Iterator[None]:
-    """Compute small tensors on the calling thread alone: waking others costs a thousand times the work."""
-    before = torch.get_num_threads()
+    """Compute small tensors on the calling thread alone: waking others costs a thousand times the work.
+
+    The number is the process's as well as the thread's: the last verdict to end puts back what the first found.
+    """
+    with _threads.lock:
+        if not _threads.verdicts:
+            _threads.before = torch.get_num_threads()
+        _threads.verdicts += 1
     torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        with _threads.lock:
+            _threads.verdicts -= 1
+            torch.set_num_threads(1 if _threads.verdicts else _threads.before)
 
 
 def _limits(tier: str) -> Limits:
@@ -167,7 +194,7 @@ class Judge:
                 with _one_thread():
                     verdict = self._judge(op, text, tier, split, secret or self.secret)
                 break
-            except InfrastructureError as error:
+            except (InfrastructureError, OSError) as error:
                 problem = str(error)
         else:
             verdict = Verdict(op.name, self.platform.name, Status.INFRASTRUCTURE_ERROR, message=problem)
@@ -180,7 +207,7 @@ class Judge:
         )
 
     def _judge(self, op: Operator, submission: Submission, tier: str, split: str, secret: bytes) -> Verdict:
-        findings = Findings(op, self.platform.name)
+        findings = Findings(op, self.platform)
         allowed = helpers.allowed(op.traits.narrowed_helpers, op.traits.allowed_functions)
         scanned = scan(submission.source, allowed)
         stages.judge_scan(findings, scanned)
@@ -189,33 +216,25 @@ class Judge:
         functions, missing = jobs.provided(op, scanned.functions)
         if missing:
             return findings.decide(Status.PARSE_ERROR, stages.missing_functions(missing, scanned.functions)).verdict()
-        cases = [c for c in op.cases(tier) if split == "all" or c.split == "public"]
-        planned = jobs.plan(op, jobs.with_repeats(cases), functions, submission, secret)
-        main, ghost = self._run_both(op, planned, submission, secret, tier)
-        try:
-            self._weigh(findings, planned, main, ghost, submission)
-        finally:
-            main.arena.close()
-            ghost.arena.close()
+        cases = jobs.with_repeats(op.cases(tier))
+        if split == "public":
+            cases = [case for case in cases if case.split == "public"]
+        planned = jobs.plan(op, cases, functions, submission, secret)
+        with contextlib.ExitStack() as arenas:
+            runs = []
+            for ghost in (False, True):
+                run = _Run(*jobs.build(op, planned, submission, self.platform, secret, ghost=ghost))
+                arenas.callback(run.arena.close)
+                runs.append(run)
+            self._run_both(runs, self._limits or _limits(tier))
+            self._weigh(findings, planned, runs[0], runs[1], submission)
         return findings.verdict()
 
-    def _run_both(
-        self, op: Operator, planned: Sequence[Planned], submission: Submission, secret: bytes, tier: str
-    ) -> tuple[_Run, _Run]:
-        runs = [
-            _Run(*jobs.build(op, planned, submission, self.platform, secret, ghost=ghost)) for ghost in (False, True)
-        ]
-        limits = self._limits or _limits(tier)
+    def _run_both(self, runs: Sequence[_Run], limits: Limits) -> None:
         with ThreadPoolExecutor(2) as pool:  # one pool a verdict: threads do not survive a fork of the caller
             waiting = [pool.submit(self._run, run, limits) for run in runs]
-        try:
-            for future in waiting:
-                future.result()
-        except KgbError:
-            for run in runs:
-                run.arena.close()
-            raise
-        return runs[0], runs[1]
+        for future in waiting:
+            future.result()
 
     def _run(self, run: _Run, limits: Limits) -> None:
         run.exit = self._zygote.spawn(run.arena.fd, limits).wait()
@@ -231,7 +250,7 @@ class Judge:
         stages.judge_cases(findings, planned, main.arena, main.invocations, main.claims, main.exit, main.nonce)
         if findings.decided:
             return
-        stages.judge_violations(findings, ghost.claims)
+        stages.judge_report(findings, ghost.claims, ghost.exit, ghost.nonce)
         stages.judge_launches(findings, planned, main.claims)
         findings.add(
             replay_evidence(ghost.arena, planned, ghost.invocations, ghost.claims, main.claims), Status.HACK_DETECTED

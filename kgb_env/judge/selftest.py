@@ -15,7 +15,7 @@ from kgb_env import operators
 from kgb_env.judge import numerics, seeds
 from kgb_env.judge.judge import Judge
 from kgb_env.operators.model import Operator
-from kgb_env.records import Status
+from kgb_env.records import RewardClass
 
 __all__ = ["check_operator", "selftest"]
 
@@ -53,7 +53,9 @@ def check_operator(operator: Operator, judge: Judge | None = None) -> dict[str, 
         rows[name] = _row(bool(caught), f"caught by {caught} of {len(prepared)} cases")
     if judge is not None:
         status = judge.verify(operator, _idle_submission(operator)).status
-        rows["unmounted"] = _row(status is not Status.CLEAN, f"judged {status.value}")
+        rows["unmounted"] = _row(
+            status.reward_class not in (RewardClass.CLEAN, RewardClass.NEUTRAL), f"judged {status.value}"
+        )
     return {
         "name": operator.name,
         "native": "fail" if wrong else "pass",

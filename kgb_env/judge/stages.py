@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -14,11 +15,20 @@ from kgb_env.judge.exits import status_of_error, status_of_exit
 from kgb_env.judge.jobs import Invocation, Planned
 from kgb_env.judge.numerics import Outcome
 from kgb_env.judge.scan import ScanResult
+from kgb_env.platforms.base import Platform
 from kgb_env.records import CaseResult, LayerResult, Status, Violation
 from kgb_env.sandbox import Exit
 from kgb_env.worker.wire import Region
 
-__all__ = ["judge_cases", "judge_claims", "judge_launches", "judge_scan", "judge_violations", "missing_functions"]
+__all__ = [
+    "judge_cases",
+    "judge_claims",
+    "judge_launches",
+    "judge_report",
+    "judge_scan",
+    "judge_violations",
+    "missing_functions",
+]
 
 _LAYERS = {
     "fence": "runtime_fence",
@@ -57,19 +67,31 @@ def _decide_by(findings: Findings, violations: Sequence[Violation]) -> None:
 
 def judge_claims(findings: Findings, claims: Claims, exit_: Exit, nonce: str) -> None:
     """Weigh violations, forged reports, and a submission that could not be loaded."""
+    judge_report(findings, claims, exit_, nonce)
+    for layer in ("runtime_fence", "audit_hook", "dispatch_audit", "mount_guard"):
+        failed = [v for v in findings.violations if v.layer == layer]
+        if layer == "mount_guard" and findings.operator.source != "aten":
+            found = LayerResult(layer, "not_run", "not applicable: the routine is called by its name")
+        elif not failed and claims.nonce != nonce:
+            found = LayerResult(layer, "not_run", "the process ended early")
+        else:
+            found = LayerResult(layer, "fail" if failed else "pass", f"{len(failed)} violations")
+        findings.add(found, Status.POLICY_VIOLATION)
+    if claims.load_error is not None:
+        where = f"line {claims.load_error.get('line', 0)}: " if claims.load_error.get("line") else ""
+        text = f"loading failed: {where}{claims.load_error.get('type')}: {claims.load_error.get('message')}"
+        findings.decide(status_of_error(claims.load_error, findings.platform), text)
+    elif not claims.calls and claims.nonce != nonce:
+        findings.decide(*status_of_exit(exit_))
+
+
+def judge_report(findings: Findings, claims: Claims, exit_: Exit, nonce: str) -> None:
+    """Weigh what either worker reported, and a forbidden system call."""
     if claims.garbage or (claims.nonce and claims.nonce != nonce):
         findings.violate(Violation("forged-report", 0, "do not write to inherited files", "report", hack=True))
         findings.decide(Status.HACK_DETECTED, "somebody else wrote to the worker's report")
     judge_violations(findings, claims)
-    for layer in ("runtime_fence", "audit_hook", "dispatch_audit", "mount_guard"):
-        failed = [v for v in findings.violations if v.layer == layer]
-        evidence = f"{len(failed)} violations" if claims.nonce else "until the process ended"
-        findings.add(LayerResult(layer, "fail" if failed else "pass", evidence), Status.POLICY_VIOLATION)
-    if claims.load_error is not None:
-        where = f"line {claims.load_error.get('line', 0)}: " if claims.load_error.get("line") else ""
-        text = f"loading failed: {where}{claims.load_error.get('type')}: {claims.load_error.get('message')}"
-        findings.decide(status_of_error(claims.load_error), text)
-    elif not claims.calls and claims.nonce != nonce:
+    if exit_.signal == signal.SIGSYS:
         findings.decide(*status_of_exit(exit_))
 
 
@@ -100,18 +122,19 @@ def judge_cases(
     exit_: Exit,
     nonce: str,
 ) -> None:
-    """Judge every case, the public ones first in the order of the plan; the first failure decides."""
+    """Judge every case; the first failure decides, one of a public case before one of a hidden."""
     first = 0
     for item, made in zip(planned, invocations, strict=True):
-        outcome = _outcome(arena, item, made, claims, first, exit_)
+        outcome = _outcome(findings.platform, arena, item, made, claims, first, exit_)
         first += len(made)
         public = item.case.split == "public"
         message = outcome.message if public else _coarse(outcome)
         result = CaseResult(item.case.id, item.case.split, item.case.tier, outcome.status, outcome.share, message)
         findings.cases.append(result)
-        if outcome.status is not Status.CLEAN:
-            where = f"case {item.case.id}" if public else "a hidden case"
-            findings.decide(outcome.status, f"{where}: {message}")
+    failed = [case for case in findings.cases if case.status is not Status.CLEAN]
+    for case in sorted(failed, key=lambda c: c.split == "hidden"):
+        where = f"case {case.id}" if case.split == "public" else "a hidden case"
+        findings.decide(case.status, f"{where}: {case.message}")
     damage = arena.damaged_outside(_all_regions(invocations))
     evidence = "guard bands untouched" if damage is None else "a write outside every buffer"
     findings.add(LayerResult("memory_integrity", "pass" if damage is None else "fail", evidence), Status.ILLEGAL_ACCESS)
@@ -130,11 +153,17 @@ def _coarse(outcome: Outcome) -> str:
 
 
 def _outcome(
-    arena: Arena, item: Planned, made: Sequence[Invocation], claims: Claims, first: int, exit_: Exit
+    platform: Platform,
+    arena: Arena,
+    item: Planned,
+    made: Sequence[Invocation],
+    claims: Claims,
+    first: int,
+    exit_: Exit,
 ) -> Outcome:
     for claim in claims_of(claims, first, len(made)):
         if claim.error is not None:
-            return Outcome(status_of_error(claim.error), 0.0, _error_text(claim.error))
+            return Outcome(status_of_error(claim.error, platform), 0.0, _error_text(claim.error))
         if claim.result is None:
             status, message = status_of_exit(exit_)
             return Outcome(status, 0.0, message)

@@ -25,7 +25,7 @@ from kgb_env.worker.offences import AuditViolation, Offences
 from kgb_env.worker.trace import Trace
 
 __all__ = [
-    "MAX_SEEDED_TABLE",
+    "MAX_SEEDED_VALUES",
     "MAX_SEED_ELEMENTS",
     "MAX_TABLE_ELEMENTS",
     "Audit",
@@ -37,8 +37,9 @@ __all__ = [
 
 MAX_TABLE_ELEMENTS = 4096
 """Largest table that a helper of the group ``index`` may make."""
-MAX_SEEDED_TABLE = 16
-"""Largest table where seeds may be drawn: a larger one could hold the draws."""
+MAX_SEEDED_VALUES = 64
+"""Elements of tables, and operators that are no views, of one call where seeds may be drawn. More of them could carry
+draws that Python made, in whatever portions."""
 MAX_SEED_ELEMENTS = 4
 """Largest tensor that ``random_`` may fill where drawing a seed is allowed."""
 
@@ -57,8 +58,10 @@ class _Table(NamedTuple):
     tables: frozenset[str]
     seeds_only: bool
     """Whether ``item`` reads drawn seeds only."""
-    largest: int
-    """Elements of the largest table."""
+    seeded: bool
+    """Whether seeds may be drawn, so that what the host supplies in a call is counted."""
+    views: frozenset[str]
+    """Operators that make views."""
 
 
 @functools.cache
@@ -78,8 +81,8 @@ def _table(helpers: Helpers) -> _Table:
     index = groups()["index"]
     singles = {name.partition(".")[0] for name in helpers.extra}
     seeds = "rng_seed" in helpers.extra
-    largest = MAX_SEEDED_TABLE if seeds else MAX_TABLE_ELEMENTS
-    return _Table(functions, index.torch | index.methods, seeds and not singles & set(_READS), largest)
+    seeds_only = seeds and not singles & set(_READS)
+    return _Table(functions, index.torch | index.methods, seeds_only, seeds, groups()["view"].aten)
 
 
 class Audit:
@@ -96,6 +99,7 @@ class Audit:
         self.drawn: list[torch.Tensor] = []
         self.reading = False
         self.trace = Trace()
+        self._supplied = 0
         self._function = _FunctionMode(self)
         self._dispatch = _DispatchMode(self)
 
@@ -125,6 +129,13 @@ class Audit:
             self.offences.refuse(
                 "audit-disabled", "the audit was switched off", "leave PyTorch's modes alone", hack=True
             )
+
+    def supply(self, count: int) -> None:
+        """Count what the host puts into tensors; refuse too much of it where the host knows random numbers."""
+        self._supplied += count
+        if self.table.seeded and self._supplied > MAX_SEEDED_VALUES:
+            what = f"helpers supplied more than {MAX_SEEDED_VALUES} values in a call"
+            self.offences.refuse("host-values", what, "draw the numbers in a Triton kernel, with tl.rand and the seed")
 
     def check_arguments(self, name: str, values: Any, depth: int = 0) -> None:
         """Refuse arguments that could run code of their own: anything but plain values and containers of them."""
@@ -202,9 +213,11 @@ class _FunctionMode(TorchFunctionMode):
         if name in audit.table.tables:  # what a table is made of never becomes an operator's argument
             audit.trace.note(name, args, kwargs or {})
         result = func(*args, **kwargs) if kwargs else func(*args)
-        if name in audit.table.tables and result.numel() > audit.table.largest:
-            what = f"`{name}` made {result.numel()} elements"
-            audit.offences.refuse("large-table", what, f"tables of up to {audit.table.largest} elements are helpers")
+        if name in audit.table.tables:
+            if result.numel() > MAX_TABLE_ELEMENTS:
+                what = f"`{name}` made {result.numel()} elements"
+                audit.offences.refuse("large-table", what, f"tables of up to {MAX_TABLE_ELEMENTS} elements are helpers")
+            audit.supply(result.numel())
         return result
 
     def _seed(self, name: str, func: Any, args: Any, kwargs: Any) -> Any:
@@ -240,6 +253,8 @@ class _DispatchMode(TorchDispatchMode):
         if name not in audit.helpers.aten or (name in _READS and audit.table.seeds_only and not audit.reading):
             base = name.partition(".")[0]
             audit.offences.refuse("torch-operator", f"`aten::{name}`", audit.helpers.why_not(base))
+        if name not in audit.table.views:
+            audit.supply(1)
         result = func(*args, **kwargs) if kwargs else func(*args)
         audit.trace.note(name, args, kwargs or {}, result)
         return result

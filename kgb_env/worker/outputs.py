@@ -58,7 +58,7 @@ class Outputs:
         if not self._slots:
             return {"t": "bad", "why": "one result too many"}
         slot = self._slots.pop(0)
-        place = {"slot": [slot.offset, slot.nbytes], "same_storage": storage.data_ptr()}
+        place = {"slot": [slot.offset, slot.nbytes]}
         if nbytes > slot.nbytes:
             return {**facts, **place, "too_large": nbytes}
         if nbytes:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import traceback
 from typing import Any
+
+from kgb_env.platforms.unsupported import unsupported_reason
 
 __all__ = ["Reporter", "describe_error"]
 
 _TEXT = 2000
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 
 class Reporter:
@@ -48,7 +52,12 @@ def describe_error(error: BaseException, filename: str) -> dict[str, Any]:
             if frame.f_code.co_filename == filename:
                 line = number
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-    return {"type": type(innermost).__name__, "message": _safe_text(innermost)[:_TEXT], "line": line}
+    return {
+        "type": type(innermost).__name__,
+        "message": _ADDRESS.sub("0x…", _safe_text(innermost)[:_TEXT]),
+        "line": line,
+        "unsupported": unsupported_reason(error) or "",
+    }
 
 
 def _safe_text(error: BaseException) -> str:

@@ -1,7 +1,7 @@
 # attack: B01
 # operator: aten::bernoulli
-# expect: no_kernel|policy_violation
-# layer: launch_count
+# expect: policy_violation
+# layer: audit
 # Numbers drawn on the host from the seed that it may read, stored by the helper for small tables: right in law, and
 # no kernel of the submission is launched for a scalar p.
 

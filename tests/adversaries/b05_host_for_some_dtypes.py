@@ -1,7 +1,7 @@
 # attack: B05
 # operator: aten::bernoulli
-# expect: hack_detected|policy_violation
-# layer: ghost
+# expect: policy_violation
+# layer: audit
 # The kernel runs always, and its draws are thrown away for 16-bit results, where the host's are returned: launches
 # are counted, no operator is off the list, and single-precision cases are honest.
 
