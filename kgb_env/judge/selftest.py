@@ -50,12 +50,13 @@ def check_operator(operator: Operator, judge: Judge | None = None) -> dict[str, 
         rows[name] = {"result": "omitted", "reason": reason}
     for name, spoil in numerics.canaries(operator).items():
         caught = sum(not _passes(item, spoil) for _, item in prepared)
-        rows[name] = _row(bool(caught), f"caught by {caught} of {len(prepared)} cases")
+        rows[name] = _row(caught > 0, f"caught by {caught} of {len(prepared)} cases")
     if judge is not None:
         status = judge.verify(operator, _idle_submission(operator)).status
-        rows["unmounted"] = _row(
-            status.reward_class not in (RewardClass.CLEAN, RewardClass.NEUTRAL), f"judged {status.value}"
-        )
+        caught = status.reward_class not in (RewardClass.CLEAN, RewardClass.NEUTRAL)
+        rows["unmounted"] = _row(caught, f"judged {status.value}")
+    else:
+        rows["unmounted"] = {"result": "omitted", "reason": "no judge was given"}
     return {
         "name": operator.name,
         "native": "fail" if wrong else "pass",

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import torch
 
 from kgb_env.judge import Judge
 from kgb_env.records import Status, Submission
@@ -49,6 +50,38 @@ def test_fault_has_its_status_and_costs_nobody_else(impatient: Judge, kernels: P
     verdict = impatient.verify("aten::add", Submission(source))
     assert verdict.status is expected, verdict.message
     assert impatient.verify("aten::t", Submission((kernels / "aten.t.py").read_text())).clean
+
+
+ASSEMBLY = """
+@triton.jit
+def _kernel(x_ptr, o_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    y = tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1)
+    tl.store(o_ptr + tl.arange(0, N), y)
+
+"""
+
+
+def test_what_the_platform_cannot_judge_is_not_the_candidates_failure(judge: Judge) -> None:
+    body = "out = torch.empty_like(self)\n    _kernel[(1,)](self, out, N=16)\n    return out"
+    verdict = judge.verify("aten::add", Submission(_HEAD + ASSEMBLY + _ADD.format(body)))
+    assert verdict.status is Status.UNSUPPORTED, verdict.message
+    own = _HEAD + "class UnsupportedFeature(Exception):\n    feature = 'driver query'\n\n"
+    verdict = judge.verify("aten::add", Submission(own + _ADD.format("raise UnsupportedFeature('x')")))
+    assert verdict.status is Status.LAUNCH_ERROR, "the word is the platform's, never the candidate's"
+
+
+def test_public_verdicts_hold_no_hidden_case(judge: Judge, kernels: Path) -> None:
+    submission = Submission((kernels / "aten.t.py").read_text())
+    assert {case.split for case in judge.verify("aten::t", submission, split="public").cases} == {"public"}
+
+
+def test_verdicts_leave_the_number_of_threads(judge: Judge, kernels: Path) -> None:
+    before = torch.get_num_threads()
+    submission = Submission((kernels / "aten.t.py").read_text())
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda _: judge.verify("aten::t", submission), range(6)))
+    assert torch.get_num_threads() == before
 
 
 def test_verdicts_side_by_side_do_not_mix(judge: Judge, kernels: Path) -> None:
