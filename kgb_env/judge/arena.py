@@ -78,7 +78,7 @@ class Arena:
             self._memory = mmap.mmap(self.fd, size)
             np.frombuffer(self._memory, dtype=np.uint8)[:] = self.original
             fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, _SEALS)
-        except BaseException:
+        except BaseException:  # boundary: cleans up and raises it again
             os.close(self.fd)
             raise
         self._final: np.ndarray | None = None

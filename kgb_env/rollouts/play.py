@@ -89,7 +89,7 @@ class Player:
         task = Task(plan.operator, plan.seed, plan.repetition)
         try:
             answer = self.policy.act(tuple(messages), self.env.get_wrapper_attr("tools")(), budget, task)
-        except BaseException:
+        except BaseException:  # boundary: cleans up and raises it again
             self.ledger.lose(reservation)
             raise
         # A third-party policy may return a bare string: it is counted, and called estimated.

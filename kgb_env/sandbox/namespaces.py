@@ -102,7 +102,7 @@ def fork_worker(namespaces: ZygoteNamespaces) -> int:
     linux.unshare(linux.CLONE_NEWPID)
     try:
         pid = os.fork()
-    except BaseException:
+    except BaseException:  # boundary: cleans up and raises it again
         linux.setns(namespaces.own, linux.CLONE_NEWPID)
         raise
     if pid:

@@ -200,7 +200,7 @@ class Zygote:
                 try:
                     process.layers = _await_ready(process, self._start_seconds)
                     self._check(process.layers)
-                except BaseException:
+                except BaseException:  # boundary: cleans up and raises it again
                     self._forget(process)
                     raise
                 self._process = process
